@@ -206,6 +206,10 @@ struct rf_effects {
 size_t rf_core_bytes(const struct rf_core_config *config);
 uint32_t rf_core_effects_max(const struct rf_core_config *config);
 
+/* The longest read an io effect can ask for. The longest write is one half of a
+ * state, rf_geo_half_bytes(). */
+size_t rf_core_io_max(const struct rf_core_config *config);
+
 /* memory: rf_core_bytes() bytes, aligned as for any type. The config must be
  * valid (rf_timing_check, ids in range): asserted. */
 struct rf_core *rf_core_init(void *memory, const struct rf_core_config *config);
@@ -226,7 +230,7 @@ struct rf_core_self {
 	uint64_t incarnation, generation, seq;
 	uint32_t health, disks, disks_good, write_us, read_us, worst_us;
 	uint64_t join_until_ns; /* while joining: when the present wait ends, 0 = on I/O */
-	uint32_t join_stage;    /* enum rf_join_stage (join.h) */
+	uint32_t join_stage;    /* enum join_stage (state.h), 0 = begin */
 };
 
 struct rf_core_volume {

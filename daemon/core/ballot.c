@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The claim (§5): Disk Paxos, one instance per epoch, single-writer ballots.
+ *
+ * On each disk by itself a phase is one chain: write own ballot, then read the
+ * claim region. A disk counts for a phase only when its whole chain completed
+ * and every record in the region was readable; a phase needs a majority.
+ */
+#include <string.h>
+
+#include "state.h"
+
+/* ---- pushing ---- */
+
+static void push_ballot(struct rf_core *c, struct volume *v)
+{
+	struct io io = {
+		.write_offset = rf_geo_ballot(&c->super, v->number, c->me),
+		.write_len = rf_sector(c),
+		.data = v->ballot_bytes,
+		.data_len = RF_RECORD_BYTES,
+		.read_offset = rf_geo_region(&c->super, v->number),
+		.read_len = (uint32_t)rf_geo_region_bytes(&c->super),
+	};
+
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (rf_push_due(&v->ballot, d) &&
+		    rf_op_start(c, OP_BALLOT, d, v->number, 0, v->ballot.version, &io))
+			rf_push_given(&v->ballot, d);
+}
+
+static void enter(struct rf_core *c, struct volume *v, enum phase phase)
+{
+	struct ballot_step *s = &v->step;
+
+	v->mine.seq++;
+	v->ballot.version++;
+	s->phase = phase;
+	s->id = v->ballot.version;
+	s->done = s->failed = 0;
+	rf_ballot_encode(v->ballot_bytes, &c->super.id, v->number, c->me, &v->mine);
+	rf_emit_say(c, v, RF_SAY_BALLOT, c->me, v->mine.instance, s->number, phase);
+}
+
+/* ---- phases ---- */
+
+/* §5: unique to this node, and larger than every mbal seen in the instance. */
+static uint64_t ballot_above(const struct rf_core *c, uint64_t seen)
+{
+	uint64_t round = (seen >> RF_BALLOT_NODE_BITS) + 1;
+
+	if (RF_RULE(BALLOT_UNIQUE, true))
+		return round << RF_BALLOT_NODE_BITS | c->me;
+	return round << RF_BALLOT_NODE_BITS;
+}
+
+static void phase_one(struct rf_core *c, struct volume *v, uint64_t seen)
+{
+	uint64_t epoch = v->campaign.epoch;
+	struct ballot_step *s = &v->step;
+
+	rf_assert(epoch > v->decided);
+	if (v->mine.instance == epoch && v->mine.mbal > seen)
+		seen = v->mine.mbal;
+	if (v->mine.instance != epoch || !RF_RULE(KEEP_VALUE, true)) {
+		/* §5: bal and value are kept only within one instance */
+		rf_assert(v->mine.instance <= epoch);
+		v->mine.instance = epoch;
+		v->mine.bal = 0;
+		v->mine.value_node = 0;
+		v->mine.value_incarnation = 0;
+	}
+	s->number = ballot_above(c, seen);
+	v->mine.mbal = s->number;
+	s->best_bal = v->mine.bal;
+	s->best_node = v->mine.value_node;
+	s->best_incarnation = v->mine.value_incarnation;
+	s->highest_mbal = 0;
+	enter(c, v, PHASE_ONE);
+}
+
+static void phase_two(struct rf_core *c, struct volume *v)
+{
+	struct ballot_step *s = &v->step;
+
+	/* §5: the value of the largest ballot; mine only if there is none */
+	if (RF_RULE(ADOPT, s->best_bal > 0)) {
+		v->mine.value_node = s->best_node;
+		v->mine.value_incarnation = s->best_incarnation;
+	} else {
+		v->mine.value_node = c->me;
+		v->mine.value_incarnation = c->incarnation;
+	}
+	v->mine.bal = s->number;
+	v->phase2 = 0;
+	enter(c, v, PHASE_TWO);
+}
+
+static void decided(struct rf_core *c, struct volume *v)
+{
+	uint64_t epoch = v->mine.instance;
+	uint32_t node = v->mine.value_node;
+	uint64_t incarnation = v->mine.value_incarnation;
+	bool mine = node == c->me && incarnation == c->incarnation;
+
+	v->step.phase = PHASE_NONE;
+	rf_emit_say(c, v, RF_SAY_DECIDED, node, epoch, incarnation, v->step.number);
+	rf_decided_learn(c, v, epoch, node, incarnation);
+	if (mine) {
+		rf_exclusion_begin(c, v);
+		return;
+	}
+	/* It owns e whether it lives or not. If it gives no sign, campaign for e+1. */
+	if (node >= 1 && node <= c->nodes && node != c->me &&
+	    c->peer[node].incarnation == incarnation && c->peer[node].moved_ns)
+		v->seen_ns = c->peer[node].moved_ns;
+	else
+		v->seen_ns = 0;
+	rf_campaign_abandon(c, v, 0);
+}
+
+/* ---- reading what the region says of this instance ---- */
+
+enum finding { FIND_GOOD, FIND_LATER, FIND_HIGHER, FIND_UNREADABLE };
+
+static void weigh(struct ballot_step *s, const struct rf_ballot *b)
+{
+	if (b->mbal > s->highest_mbal)
+		s->highest_mbal = b->mbal;
+	if (b->bal > s->best_bal) {
+		s->best_bal = b->bal;
+		s->best_node = b->value_node;
+		s->best_incarnation = b->value_incarnation;
+	}
+}
+
+/* §5 "after each read": a later instance -> learn and stop; an unreadable block ->
+ * stop; a higher mbal -> back off. */
+static enum finding examine(struct rf_core *c, struct volume *v, const uint8_t *region)
+{
+	uint64_t epoch = v->mine.instance;
+	enum finding found = FIND_GOOD;
+	struct rf_epoch sector;
+	struct rf_ballot b;
+
+	if (rf_epoch_decode(region, &c->super.id, v->number, &sector) != RF_RECORD_OK)
+		return FIND_UNREADABLE;
+	if (RF_RULE(SECTOR_STOP, sector.epoch >= epoch))
+		return FIND_LATER;
+	for (uint32_t j = 1; j <= c->nodes; j++) {
+		const uint8_t *at = region + (uint64_t)j * c->super.id.stride_bytes;
+
+		if (rf_ballot_decode(at, &c->super.id, v->number, j, &b) != RF_RECORD_OK) {
+			if (RF_RULE(UNREADABLE_STOP, true))
+				return FIND_UNREADABLE;
+			continue;
+		}
+		if (RF_RULE(LATER_STOP, b.instance > epoch))
+			return FIND_LATER;
+		if (j == c->me || b.instance != epoch)
+			continue;
+		weigh(&v->step, &b);
+		if (b.mbal > v->step.number)
+			found = FIND_HIGHER;
+	}
+	return found;
+}
+
+static bool still_warranted(const struct rf_core *c, const struct volume *v)
+{
+	return rf_leaderless(c, v) && !c->paused && !c->stopped && !c->leaving;
+}
+
+static void phase_done(struct rf_core *c, struct volume *v)
+{
+	if (v->step.phase == PHASE_TWO) {
+		decided(c, v);
+	} else if (!still_warranted(c, v)) {
+		rf_emit_say(c, v, RF_SAY_CAMPAIGN_OVER, c->me, v->mine.instance, 0, 0);
+		rf_campaign_abandon(c, v, c->hb_ns);
+	} else {
+		phase_two(c, v);
+	}
+}
+
+static void lose_ballot(struct rf_core *c, struct volume *v, enum finding found)
+{
+	uint64_t wait = c->hb_ns / 8 + c->hb_ns / 64 * rf_random(c, 64);
+
+	if (found == FIND_HIGHER)
+		rf_emit_say(c, v, RF_SAY_BALLOT_LOST, c->me, v->mine.instance, v->step.number,
+			    v->step.highest_mbal);
+	else if (found == FIND_LATER)
+		rf_emit_say(c, v, RF_SAY_LEARNED, v->owner, v->epoch, v->owner,
+			    v->owner_incarnation);
+	rf_campaign_abandon(c, v, wait);
+}
+
+static bool checked(const struct ballot_step *s, enum finding found)
+{
+	if (found == FIND_GOOD)
+		return true;
+	if (s->phase == PHASE_TWO)
+		return !RF_RULE(PHASE2_CHECK, true) && found == FIND_HIGHER;
+	return !RF_RULE(PHASE1_CHECK, true) && found == FIND_HIGHER;
+}
+
+void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, int status,
+		    bool wrote, const uint8_t *region, size_t len)
+{
+	struct ballot_step *s = &v->step;
+	bool whole = status == 0 && len >= rf_geo_region_bytes(&c->super);
+	bool second =
+		v->mine.bal && v->mine.bal == v->mine.mbal && op->tag == v->ballot.version;
+	enum finding found;
+
+	rf_push_wrote(&v->ballot, op->disk, op->tag, wrote);
+	if (wrote && second) /* §5: the fresh read counts only such disks */
+		v->phase2 |= DISK_BIT(op->disk);
+	if (whole)
+		rf_region_judge(c, v, op->disk, region, v->my_epoch);
+	if (v->role != RF_ROLE_CLAIMING || s->phase == PHASE_NONE || op->tag != s->id)
+		return;
+	if (!whole) {
+		s->failed |= DISK_BIT(op->disk);
+		return;
+	}
+	found = examine(c, v, region);
+	if (found == FIND_UNREADABLE) {
+		s->failed |= DISK_BIT(op->disk);
+		return;
+	}
+	if (!checked(s, found)) {
+		lose_ballot(c, v, found);
+		return;
+	}
+	s->done |= DISK_BIT(op->disk);
+}
+
+void rf_ballot_begin(struct rf_core *c, struct volume *v)
+{
+	rf_assert(v->role == RF_ROLE_CANDIDATE);
+	rf_assert(!v->own_unreadable);
+	v->role = RF_ROLE_CLAIMING;
+	v->step.began_ns = c->now;
+	phase_one(c, v, v->step.highest_mbal);
+}
+
+static void run_ballot(struct rf_core *c, struct volume *v)
+{
+	struct ballot_step *s = &v->step;
+
+	if (v->role != RF_ROLE_CLAIMING)
+		return;
+	switch (rf_quorum(c->disks, rf_count(s->done), rf_count(s->failed & ~s->done))) {
+	case RF_WON:
+		phase_done(c, v);
+		break;
+	case RF_LOST:
+		rf_campaign_abandon(c, v, c->hb_ns);
+		break;
+	case RF_PENDING:
+		if (c->now - s->began_ns > 2 * c->lease_ns)
+			rf_campaign_abandon(c, v, c->hb_ns);
+		break;
+	}
+}
+
+void rf_ballot_advance(struct rf_core *c, struct volume *v)
+{
+	run_ballot(c, v);
+	push_ballot(c, v); /* after the run: disks that were busy get the newest, too */
+}

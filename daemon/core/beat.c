@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The heartbeat (§4): write the own slot, look into the own slot and mailbox,
+ * read the slots of leaders, tell everybody. Everything a follower does when
+ * nothing happens is in this file: three disk operations a beat.
+ */
+#include <string.h>
+
+#include "state.h"
+
+/* ---- own slot: content ---- */
+
+static void fill_grants(const struct rf_core *c, struct rf_slot *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->volumes && n < RF_SLOT_GRANTS; i++) {
+		const struct vote *w = &c->volume[i].vote;
+
+		if (!w->candidate || w->candidate == c->me || w->until_ns <= c->now)
+			continue;
+		s->grants[n++] = (struct rf_grant){
+			.epoch = w->epoch,
+			.round = w->round,
+			.volume = (uint16_t)i,
+			.candidate = (uint8_t)w->candidate,
+		};
+	}
+}
+
+/* A prevote asked through the disk, for one volume at a time. */
+static void fill_want(const struct rf_core *c, struct rf_slot *s)
+{
+	for (uint32_t n = 0; n < c->volumes; n++) {
+		const struct volume *v = &c->volume[(n + c->scan) % c->volumes];
+
+		if (v->role != RF_ROLE_CANDIDATE)
+			continue;
+		s->want_epoch = v->campaign.epoch;
+		s->want_round = v->campaign.round;
+		s->want_volume = (uint16_t)v->number;
+		return;
+	}
+}
+
+static void fill_gates(struct rf_core *c, struct rf_slot *s)
+{
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+		bool leads = v->role >= RF_ROLE_EXCLUDING && v->role <= RF_ROLE_CLOSING;
+		bool open = v->slot_open;
+
+		if (open && !v->lease.open_seq)
+			v->lease.open_seq = c->seq;
+		if (!open && v->role == RF_ROLE_CLOSING && !v->closing.close_seq)
+			v->closing.close_seq = c->seq;
+		/* §8: the slot says OPEN before the gate opens */
+		if (RF_RULE(OPEN_BEFORE, true))
+			rf_bit_set(s->gate_open, i, open);
+		else
+			rf_bit_set(s->gate_open, i, open && v->lease.opened);
+		rf_bit_set(s->leads, i, leads && (open || v->role != RF_ROLE_CLOSING));
+	}
+}
+
+static bool may_free(const struct rf_core *c)
+{
+	for (uint32_t i = 0; i < c->volumes; i++)
+		if (c->volume[i].slot_open || c->volume[i].role == RF_ROLE_CLOSING)
+			return false;
+	return c->leaving;
+}
+
+static void encode_slot(struct rf_core *c)
+{
+	struct rf_slot *s = &c->slot_record;
+
+	memset(s, 0, sizeof(*s));
+	s->seq = ++c->seq;
+	s->incarnation = c->incarnation;
+	s->generation = c->generation;
+	s->unix_ns = c->unix_ns;
+	s->order_seq = c->order_seq;
+	memcpy(s->boot_id, c->cfg.boot_id, sizeof(s->boot_id));
+	memcpy(s->host, c->cfg.host, sizeof(s->host));
+	s->state = may_free(c) ? RF_SLOT_FREE : RF_SLOT_JOINED;
+	s->health = c->health;
+	s->priority = c->cfg.priority;
+	s->write_us = c->write_us;
+	s->read_us = c->read_us;
+	s->worst_us = c->worst_us;
+	rf_peers_fill(c, s->hears);
+	fill_gates(c, s);
+	fill_grants(c, s);
+	fill_want(c, s);
+	rf_slot_encode(c->slot_bytes, &c->super.id, c->me, s);
+	c->slot_encoded = c->slot.version;
+}
+
+void rf_slot_change(struct rf_core *c)
+{
+	if (c->slot.version == c->slot_encoded)
+		c->slot.version++;
+	rf_assert(c->slot.version == c->slot_encoded + 1);
+}
+
+/* ---- own slot: writing ---- */
+
+/* The volume whose region is read behind the slot write: one that opens comes
+ * first, for it waits. The others are read when the write is done. */
+static struct volume *chained_volume(struct rf_core *c)
+{
+	struct volume *found = NULL;
+
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+
+		if (rf_renewing(v) &&
+		    (!found || (v->role == RF_ROLE_OPENING && found->role != RF_ROLE_OPENING)))
+			found = v;
+	}
+	return found;
+}
+
+void rf_slot_push(struct rf_core *c)
+{
+	struct io io = {.write_len = rf_sector(c), .data_len = RF_RECORD_BYTES};
+	struct volume *v = chained_volume(c);
+
+	for (uint32_t d = 0; d < c->disks; d++) {
+		if (!rf_push_due(&c->slot, d))
+			continue;
+		if (c->slot_encoded != c->slot.version)
+			encode_slot(c);
+		io.data = c->slot_bytes;
+		io.write_offset = rf_geo_slot(&c->super, c->me);
+		if (v) { /* §8: [write own slot -> read claim region] */
+			io.read_offset = rf_geo_region(&c->super, v->number);
+			io.read_len = (uint32_t)rf_geo_region_bytes(&c->super);
+		}
+		if (rf_op_start(c, OP_SLOT, d, v ? v->number : RF_NO_VOLUME, 0, c->seq, &io))
+			rf_push_given(&c->slot, d);
+	}
+}
+
+uint64_t rf_slot_majority(const struct rf_core *c)
+{
+	uint64_t best = 0;
+
+	for (uint32_t d = 0; d < c->disks; d++) {
+		uint32_t reached = 0;
+
+		for (uint32_t k = 0; k < c->disks; k++)
+			reached += c->slot_seq[k] >= c->slot_seq[d];
+		if (reached >= rf_majority(c->disks) && c->slot_seq[d] > best)
+			best = c->slot_seq[d];
+	}
+	return best;
+}
+
+static void renew_others(struct rf_core *c, const struct op *op)
+{
+	struct io io = {.read_len = (uint32_t)rf_geo_region_bytes(&c->super),
+			.begun_ns = op->begun_ns};
+
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		if (i == op->volume || !rf_renewing(&c->volume[i]))
+			continue;
+		io.read_offset = rf_geo_region(&c->super, i);
+		rf_op_start(c, OP_RENEW, op->disk, i, 0, op->tag, &io);
+	}
+}
+
+void rf_slot_wrote(struct rf_core *c, const struct op *op, int status, bool wrote,
+		   const uint8_t *data, size_t len)
+{
+	rf_push_wrote(&c->slot, op->disk, c->slot.given[op->disk], wrote);
+	if (wrote && op->tag > c->slot_seq[op->disk])
+		c->slot_seq[op->disk] = op->tag;
+	if (!wrote || c->join.stage != JOIN_DONE)
+		return;
+	if (status == 0 && op->volume != RF_NO_VOLUME && len >= rf_geo_region_bytes(&c->super))
+		rf_lease_observe(c, &c->volume[op->volume], op->disk, op->begun_ns, op->tag,
+				 data);
+	renew_others(c, op);
+	if (c->beat_unsent && rf_slot_majority(c) >= op->tag)
+		rf_beat_send(c);
+}
+
+/* ---- own slot and mailbox: reading ---- */
+
+static void obey_mailbox(struct rf_core *c, const uint8_t *record)
+{
+	struct rf_mailbox m;
+
+	if (rf_mailbox_decode(record, &c->super.id, c->me, &m) != RF_RECORD_OK)
+		return;
+	if (m.order != RF_ORDER_STOP || m.incarnation != c->incarnation ||
+	    m.seq <= c->order_seq || c->order_pending)
+		return;
+	c->order_pending = m.seq;
+	c->stopped = true;
+	c->health |= RF_HEALTH_STOPPED;
+	rf_emit_say(c, NULL, RF_SAY_ORDERED, c->me, 0, m.from, m.seq);
+}
+
+/* §3: another life in my slot. A disk that missed my join still shows an older
+ * generation: that is not theft. */
+static bool stolen(const struct rf_core *c, const struct rf_slot *s)
+{
+	return s->incarnation != c->incarnation && s->generation >= c->generation;
+}
+
+void rf_own_read(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len)
+{
+	struct rf_slot s;
+
+	if (c->join.stage != JOIN_DONE) {
+		rf_join_own(c, disk, status, data, len);
+		return;
+	}
+	if (status != 0 || len < c->super.id.stride_bytes + RF_RECORD_BYTES)
+		return;
+	if (rf_slot_decode(data, &c->super.id, c->me, &s) == RF_RECORD_OK &&
+	    RF_RULE(STOLEN, stolen(c, &s))) {
+		rf_emit_say(c, NULL, RF_SAY_STOLEN, c->me, 0, s.incarnation, s.generation);
+		rf_halt(c, RF_CAUSE_STOLEN);
+		return;
+	}
+	obey_mailbox(c, data + c->super.id.stride_bytes);
+}
+
+static void read_own(struct rf_core *c)
+{
+	struct io io = {.read_offset = rf_geo_slot(&c->super, c->me),
+			.read_len = 2 * c->super.id.stride_bytes};
+
+	for (uint32_t d = 0; d < c->disks; d++)
+		rf_op_start(c, OP_OWN, d, RF_NO_VOLUME, 0, 0, &io);
+}
+
+static void read_leaders(struct rf_core *c)
+{
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		const struct volume *v = &c->volume[i];
+
+		if (v->owner && v->owner != c->me && v->epoch_state == RF_EPOCH_CLAIMED &&
+		    v->owner <= c->nodes && c->peer[v->owner].asked_ns != c->now)
+			rf_peer_read(c, v->owner);
+	}
+}
+
+/* ---- telling everybody ---- */
+
+static void choose_echo(struct rf_core *c, struct rf_msg *m)
+{
+	for (uint32_t n = 1; n <= c->nodes; n++) {
+		uint32_t j = 1 + (c->scan + n) % c->nodes;
+		const struct peer *p = &c->peer[j];
+
+		if (j == c->me || !rf_peer_hears(c, j) || !p->clock_at_ns)
+			continue;
+		m->heartbeat.echo = (uint16_t)j;
+		m->heartbeat.echo_ns = p->clock_ns;
+		m->heartbeat.echo_held_us = (uint32_t)((c->now - p->clock_at_ns) / 1000);
+		return;
+	}
+}
+
+static uint32_t led_count(const struct rf_core *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->volumes; i++)
+		n += c->volume[i].role >= RF_ROLE_EXCLUDING &&
+		     c->volume[i].role <= RF_ROLE_CLOSING;
+	return n;
+}
+
+void rf_beat_send(struct rf_core *c)
+{
+	struct rf_msg m = {.kind = RF_WIRE_HEARTBEAT};
+	uint32_t parts = (led_count(c) + RF_HEARTBEAT_ENTRIES - 1) / RF_HEARTBEAT_ENTRIES;
+
+	c->beat_unsent = false;
+	m.heartbeat.slot_seq = rf_slot_majority(c);
+	m.heartbeat.clock_ns = c->now;
+	m.heartbeat.health = c->health;
+	m.heartbeat.priority = c->cfg.priority;
+	m.heartbeat.parts = (uint8_t)(parts ? parts : 1);
+	rf_peers_fill(c, m.heartbeat.hears);
+	choose_echo(c, &m);
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		const struct volume *v = &c->volume[i];
+
+		if (v->role < RF_ROLE_EXCLUDING || v->role > RF_ROLE_CLOSING)
+			continue;
+		if (m.heartbeat.count == RF_HEARTBEAT_ENTRIES) {
+			rf_emit_send(c, 0, &m);
+			m.heartbeat.part++;
+			m.heartbeat.count = 0;
+		}
+		m.heartbeat.entries[m.heartbeat.count++] = (struct rf_msg_entry){
+			.epoch = v->my_epoch,
+			.volume = (uint16_t)i,
+			.role = v->slot_open ? RF_WIRE_ROLE_LEADER : RF_WIRE_ROLE_CLAIMED,
+		};
+	}
+	rf_emit_send(c, 0, &m);
+}
+
+/* ---- the beat ---- */
+
+static void leave(struct rf_core *c)
+{
+	if (!c->leaving || c->slot_record.state != RF_SLOT_FREE ||
+	    rf_slot_majority(c) < c->slot_record.seq)
+		return;
+	rf_emit_say(c, NULL, RF_SAY_LEFT, c->me, 0, c->generation, 0);
+	rf_halt(c, RF_CAUSE_SHUTDOWN);
+}
+
+static void publish_health(struct rf_core *c)
+{
+	c->health &= ~(RF_HEALTH_PAUSED | RF_HEALTH_BARRED);
+	c->health |= c->paused ? RF_HEALTH_PAUSED : 0;
+	c->health |= c->barred ? RF_HEALTH_BARRED : 0;
+}
+
+static void beat(struct rf_core *c)
+{
+	if (c->beat_unsent) /* the disk was slower than a beat: say so, with the old sequence */
+		rf_beat_send(c);
+	c->beat_unsent = true;
+	c->beat_ns += c->hb_ns;
+	if (c->beat_ns <= c->now)
+		c->beat_ns = c->now + c->hb_ns;
+	publish_health(c);
+	rf_push_retry(&c->slot);
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		rf_push_retry(&c->volume[i].sector);
+		rf_push_retry(&c->volume[i].history_push);
+	}
+	rf_slot_change(c);
+	read_own(c);
+	read_leaders(c);
+	rf_peers_scan(c);
+	rf_peers_isolation(c);
+	c->scan++;
+}
+
+void rf_beat_advance(struct rf_core *c)
+{
+	if (c->halted)
+		return;
+	leave(c);
+	if (c->halted)
+		return;
+	if (c->now >= c->beat_ns)
+		beat(c);
+	rf_slot_push(c);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Campaigns (§4): who asks, who grants, who may go on to the disk.
+ *
+ * All of it is politeness: it keeps a steady leader in its place and candidates
+ * out of each other's way. Safety needs none of it.
+ */
+#include <string.h>
+
+#include "state.h"
+
+/* §5 "which e": m+1, for an instance above m+1 proves m+1 decided (claim.c). */
+static uint64_t next_epoch(const struct volume *v)
+{
+	rf_assert(v->instance <= v->decided + 1);
+	return v->decided + 1;
+}
+
+static uint64_t vote_time(const struct rf_core *c)
+{
+	uint64_t half = c->suspect_ns / 2;
+
+	return half > 2 * c->hb_ns ? half : 2 * c->hb_ns;
+}
+
+static bool able(const struct rf_core *c, const struct volume *v)
+{
+	return v->candidate && !v->own_unreadable && !c->paused && !c->barred && !c->stopped &&
+	       !c->leaving && c->now >= v->holdoff_ns;
+}
+
+static uint32_t hears_count(const struct rf_core *c)
+{
+	uint32_t n = 1;
+
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		n += j != c->me && rf_peer_hears(c, j);
+	return n;
+}
+
+/* ---- the voter ---- */
+
+static void answer(struct rf_core *c, struct volume *v, const struct request *r, bool granted)
+{
+	struct rf_msg m = {.kind = RF_WIRE_VOTE};
+
+	m.vote.epoch = r->epoch;
+	m.vote.known = v->decided;
+	m.vote.round = r->round;
+	m.vote.volume = (uint16_t)v->number;
+	m.vote.candidate = (uint16_t)r->candidate;
+	m.vote.granted = granted;
+	rf_emit_send(c, r->candidate, &m);
+}
+
+static bool refused(const struct rf_core *c, const struct volume *v, const struct request *r)
+{
+	const struct vote *given = &v->vote;
+	bool voted = given->candidate && given->candidate != r->candidate &&
+		     given->until_ns > c->now && given->epoch >= r->epoch;
+
+	if (r->epoch <= v->decided) /* it is older in what it has seen */
+		return true;
+	if (v->role >= RF_ROLE_CLAIMING && v->role <= RF_ROLE_ACTIVE)
+		return true;
+	if (RF_RULE(ONE_VOTE, voted))
+		return true;
+	/* somebody who hears more should lead; but only if I could */
+	return r->hears < hears_count(c) && able(c, v);
+}
+
+static void consider(struct rf_core *c, struct volume *v)
+{
+	struct request *r = &v->request;
+
+	if (!r->candidate)
+		return;
+	if (refused(c, v, r)) {
+		answer(c, v, r, false);
+		r->candidate = 0;
+		return;
+	}
+	/* §4: a steady leader is never displaced. Not suspected yet: the request
+	 * waits for my own suspicion, which is due any moment if it is right. */
+	if (RF_RULE(STEADY, !rf_leaderless(c, v))) {
+		if (c->now >= r->until_ns)
+			r->candidate = 0;
+		return;
+	}
+	v->vote = (struct vote){.candidate = r->candidate,
+				.epoch = r->epoch,
+				.round = r->round,
+				.until_ns = c->now + vote_time(c)};
+	rf_emit_say(c, v, RF_SAY_GRANT_VOTE, r->candidate, r->epoch, r->round, 0);
+	answer(c, v, r, true);
+	if (r->by_slot || !rf_peer_hears(c, r->candidate))
+		rf_slot_change(c);
+	r->candidate = 0;
+}
+
+void rf_campaign_prevote(struct rf_core *c, struct volume *v, uint32_t from, uint64_t epoch,
+			 uint32_t round, uint32_t hears, bool by_slot)
+{
+	struct request *r = &v->request;
+
+	if (r->candidate && r->candidate != from && c->now < r->until_ns && r->hears >= hears)
+		return; /* a better one waits already */
+	*r = (struct request){.candidate = from,
+			      .epoch = epoch,
+			      .round = round,
+			      .hears = hears,
+			      .by_slot = by_slot,
+			      .until_ns = c->now + c->hb_ns};
+	consider(c, v);
+}
+
+/* ---- the candidate ---- */
+
+void rf_campaign_vote(struct rf_core *c, struct volume *v, uint32_t from, bool granted,
+		      uint64_t epoch, uint32_t round, uint64_t known)
+{
+	if (known > v->decided)
+		rf_region_look(c, v);
+	if (!granted || v->role != RF_ROLE_CANDIDATE || epoch != v->campaign.epoch ||
+	    round != v->campaign.round)
+		return;
+	rf_bit_set(v->campaign.votes, from - 1, true);
+}
+
+void rf_campaign_region(struct rf_core *c, struct volume *v, uint32_t disk, bool good)
+{
+	(void)c;
+	if (v->role != RF_ROLE_CANDIDATE)
+		return;
+	if (good)
+		v->campaign.read_done |= DISK_BIT(disk);
+	else
+		v->campaign.read_failed |= DISK_BIT(disk);
+}
+
+void rf_campaign_mandate(struct rf_core *c, struct volume *v)
+{
+	if (v->role != RF_ROLE_FOLLOWER || !able(c, v))
+		return;
+	v->campaign.mandate = true;
+	v->campaign.at_ns = c->now ? c->now : 1;
+}
+
+void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns)
+{
+	rf_assert(v->role == RF_ROLE_CANDIDATE || v->role == RF_ROLE_CLAIMING);
+	v->role = RF_ROLE_FOLLOWER;
+	v->step.phase = PHASE_NONE;
+	v->campaign.mandate = false;
+	v->campaign.losses++;
+	v->campaign.at_ns = c->now + wait_ns + 1;
+	if (v->vote.candidate == c->me)
+		v->vote.candidate = 0;
+}
+
+static uint64_t back_off(struct rf_core *c)
+{
+	return c->hb_ns / 4 + c->hb_ns / 64 * rf_random(c, 64);
+}
+
+static void ask(struct rf_core *c, struct volume *v)
+{
+	struct rf_msg m = {.kind = RF_WIRE_PREVOTE};
+	struct io io = {.read_offset = rf_geo_region(&c->super, v->number),
+			.read_len = (uint32_t)rf_geo_region_bytes(&c->super)};
+
+	m.prevote.epoch = v->campaign.epoch;
+	m.prevote.round = v->campaign.round;
+	m.prevote.priority = c->cfg.priority;
+	m.prevote.volume = (uint16_t)v->number;
+	m.prevote.hears = (uint16_t)hears_count(c);
+	if (!v->campaign.mandate)
+		rf_emit_send(c, 0, &m);
+	for (uint32_t d = 0; d < c->disks; d++)
+		rf_op_start(c, OP_REGION, d, v->number, 0, 0, &io);
+}
+
+/* Votes of nodes that the network does not reach come through the slots. */
+static bool needs_slots(const struct rf_core *c)
+{
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		if (j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j))
+			return true;
+	return false;
+}
+
+/* For the history: why this leadership, if it becomes one, began. */
+static void note_cause(struct rf_core *c, struct volume *v)
+{
+	bool released = v->epoch_state == RF_EPOCH_RELEASED;
+
+	v->history = (struct rf_history){
+		.prev_epoch = v->epoch,
+		.prev_owner = v->owner,
+		.cause = v->epoch == 0         ? RF_CAUSE_FIRST
+			 : v->campaign.mandate ? RF_CAUSE_HANDOVER
+			 : released            ? RF_CAUSE_RELEASED
+					       : RF_CAUSE_SILENCE,
+		.suspect_us = released || v->epoch == 0 || !v->seen_ns
+				      ? 0
+				      : (uint32_t)((c->now - v->seen_ns) / 1000),
+	};
+}
+
+static void begin(struct rf_core *c, struct volume *v)
+{
+	struct campaign *a = &v->campaign;
+	bool slots = needs_slots(c);
+
+	if (v->vote.candidate && v->vote.candidate != c->me && v->vote.until_ns > c->now) {
+		a->at_ns = v->vote.until_ns; /* I promised this round to somebody */
+		return;
+	}
+	v->role = RF_ROLE_CANDIDATE;
+	v->campaign_ns = c->now;
+	note_cause(c, v);
+	a->epoch = next_epoch(v);
+	a->round++;
+	a->read_done = a->read_failed = 0;
+	a->until_ns = c->now + (slots ? 6 : 2) * c->hb_ns;
+	memset(a->votes, 0, sizeof(a->votes));
+	rf_bit_set(a->votes, c->me - 1, true);
+	v->vote = (struct vote){.candidate = c->me,
+				.epoch = a->epoch,
+				.round = a->round,
+				.until_ns = a->until_ns};
+	rf_emit_say(c, v, RF_SAY_CAMPAIGN, c->me, a->epoch, a->round, 0);
+	ask(c, v);
+	if (slots)
+		rf_slot_change(c);
+}
+
+static void voters_count(const struct rf_core *c, const struct volume *v, uint32_t *n,
+			 uint32_t *yes)
+{
+	bool survivors = c->super.quorum == RF_QUORUM_SURVIVORS;
+
+	*n = *yes = 0;
+	for (uint32_t j = 1; j <= c->nodes; j++) {
+		if (!rf_bit_get(c->super.voters, j - 1))
+			continue;
+		if (survivors && j != c->me && !rf_peer_beats(c, j))
+			continue; /* §4: only those whose slots still beat */
+		(*n)++;
+		*yes += rf_bit_get(v->campaign.votes, j - 1);
+	}
+}
+
+static void run(struct rf_core *c, struct volume *v)
+{
+	struct campaign *a = &v->campaign;
+	uint32_t n, yes;
+	bool won;
+
+	voters_count(c, v, &n, &yes);
+	won = a->mandate || rf_quorum(n, yes, 0) == RF_WON;
+	if (!rf_leaderless(c, v) || !able(c, v) || c->now >= a->until_ns) {
+		rf_emit_say(c, v, RF_SAY_CAMPAIGN_OVER, c->me, a->epoch, yes, rf_majority(n));
+		rf_campaign_abandon(c, v, back_off(c));
+		return;
+	}
+	if (rf_count(a->read_done) < rf_majority(c->disks) || !won)
+		return;
+	if (a->epoch != next_epoch(v)) { /* the read taught a later epoch: ask anew */
+		rf_campaign_abandon(c, v, c->hb_ns / 8);
+		return;
+	}
+	rf_emit_say(c, v, RF_SAY_QUORUM, c->me, a->epoch, yes, rf_majority(n));
+	rf_ballot_begin(c, v);
+}
+
+void rf_campaign_advance(struct rf_core *c, struct volume *v)
+{
+	struct campaign *a = &v->campaign;
+	uint64_t start = c->joined_ns + 2 * c->hb_ns; /* hear the others first */
+
+	consider(c, v);
+	if (v->role == RF_ROLE_CANDIDATE) {
+		run(c, v);
+		return;
+	}
+	if (v->role != RF_ROLE_FOLLOWER)
+		return;
+	if (!able(c, v) || !rf_leaderless(c, v)) {
+		a->at_ns = 0;
+		a->mandate = false;
+		a->losses = 0;
+		return;
+	}
+	if (!a->at_ns)
+		a->at_ns = c->now + rf_peers_rank(c) * (c->hb_ns / 4) +
+			   c->hb_ns / 512 * rf_random(c, 64);
+	if (a->at_ns < start && !a->mandate)
+		a->at_ns = start;
+	if (c->now >= a->at_ns) {
+		begin(c, v);
+		if (v->role == RF_ROLE_CANDIDATE)
+			run(c, v);
+	}
+}
+
+static uint64_t later(const struct rf_core *c, uint64_t at)
+{
+	return at > c->now ? at : 0;
+}
+
+uint64_t rf_campaign_wake(const struct rf_core *c, const struct volume *v)
+{
+	if (v->role == RF_ROLE_CANDIDATE)
+		return later(c, v->campaign.until_ns);
+	if (v->role != RF_ROLE_FOLLOWER)
+		return 0;
+	if (v->campaign.at_ns)
+		return later(c, v->campaign.at_ns);
+	if (v->holdoff_ns > c->now && v->holdoff_ns < v->seen_ns + c->suspect_ns)
+		return v->holdoff_ns;
+	return later(c, v->seen_ns + c->suspect_ns);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What claim regions teach: who owns the highest epoch, and is anybody leading?
+ */
+#include "state.h"
+
+/* Epochs are learnt only from disks, never from datagrams. */
+static void learn_sector(struct rf_core *c, struct volume *v, const struct rf_claim_facts *f)
+{
+	bool newer = f->sector_epoch > v->epoch;
+
+	if (newer) {
+		v->seen_ns = c->now;
+		v->last_cause = RF_CAUSE_NONE;
+		v->epoch = f->sector_epoch;
+		v->owner = f->sector_owner;
+		v->owner_incarnation = f->sector_incarnation;
+		v->epoch_state = f->sector_state;
+		v->hint_epoch = 0;
+	} else if (f->sector_epoch == v->epoch) {
+		/* an owner learnt from ballots stays; the sector adds what it knows */
+		if (f->sector_epoch && v->epoch_state != RF_EPOCH_RELEASED)
+			v->epoch_state = f->sector_state;
+		if (v->epoch == 0)
+			v->epoch_state = f->sector_state;
+		if (v->owner == 0) {
+			v->owner = f->sector_owner;
+			v->owner_incarnation = f->sector_incarnation;
+		}
+	}
+}
+
+void rf_decided_learn(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t owner,
+		      uint64_t incarnation)
+{
+	if (epoch > v->decided)
+		v->decided = epoch;
+	if (epoch <= v->epoch)
+		return;
+	v->epoch = epoch;
+	v->owner = owner;
+	v->owner_incarnation = incarnation;
+	v->epoch_state = RF_EPOCH_CLAIMED;
+	v->seen_ns = c->now;
+}
+
+enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint32_t disk,
+				      const uint8_t *region, uint64_t epoch)
+{
+	struct rf_claim_facts f;
+	enum rf_claim_verdict verdict;
+	bool was = v->unreadable;
+
+	verdict = rf_claim_check(region, &c->super.id, v->number, epoch, c->me, c->incarnation,
+				 &f);
+	v->unreadable = f.unreadable != 0;
+	if (v->unreadable && !was)
+		rf_emit_say(c, v, RF_SAY_UNREADABLE, 0, epoch, disk, f.unreadable);
+	learn_sector(c, v, &f);
+	if (f.highest_instance > v->instance)
+		v->instance = f.highest_instance;
+	/* §6: a ballot of e+2 proves that e+1 was decided, though not for whom */
+	if (f.highest_decided > v->epoch)
+		rf_decided_learn(c, v, f.highest_decided, 0, 0);
+	if (v->epoch > v->decided)
+		v->decided = v->epoch;
+	rf_assert(v->decided >= v->epoch);
+	return verdict;
+}
+
+/* ---- looking again, when something hints at a change ---- */
+
+void rf_region_look(struct rf_core *c, struct volume *v)
+{
+	if (v->look_ns)
+		return;
+	v->look_ns = c->now ? c->now : 1;
+	v->look_done = 0;
+}
+
+void rf_region_look_advance(struct rf_core *c, struct volume *v)
+{
+	struct io io = {.read_offset = rf_geo_region(&c->super, v->number),
+			.read_len = (uint32_t)rf_geo_region_bytes(&c->super)};
+
+	if (!v->look_ns)
+		return;
+	if (rf_count(v->look_done) >= rf_majority(c->disks)) {
+		v->look_ns = 0;
+		return;
+	}
+	/* once at the wish, then once a beat, while disks do not answer */
+	if (v->look_ns != c->now && c->now < c->beat_ns)
+		return;
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (!(v->look_done & DISK_BIT(d)))
+			rf_op_start(c, OP_REGION, d, v->number, 0, 0, &io);
+}
+
+/* ---- is anybody leading? ---- */
+
+/*
+ * Nobody leads when no epoch was ever owned, the owner released, its life is
+ * over (its slot names another one), or it is suspected (§4): neither network
+ * nor slot gave a life sign on this volume for the suspect time.
+ */
+bool rf_leaderless(const struct rf_core *c, const struct volume *v)
+{
+	const struct peer *p;
+
+	if (v->epoch == 0 || v->epoch_state == RF_EPOCH_RELEASED)
+		return c->now - v->hint_ns >= c->suspect_ns || v->hint_epoch <= v->epoch;
+	if (v->my_epoch && v->my_epoch >= v->epoch && v->role >= RF_ROLE_EXCLUDING &&
+	    v->role <= RF_ROLE_ACTIVE)
+		return false;
+	if (v->owner == c->me) /* an earlier life of mine, or one that I left */
+		return true;
+	if (v->owner) {
+		p = &c->peer[v->owner];
+		if (p->state == RF_SLOT_FREE ||
+		    (p->state == RF_SLOT_JOINED && p->incarnation != v->owner_incarnation))
+			return c->now - v->seen_ns >= c->hb_ns;
+	}
+	return c->now - v->seen_ns >= c->suspect_ns;
+}
+
+/* Say when the leader, as this node knows it, changes. */
+void rf_leader_say(struct rf_core *c, struct volume *v)
+{
+	bool mine = v->my_epoch && v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_ACTIVE;
+	uint32_t leader = mine ? c->me : rf_leaderless(c, v) ? 0 : v->owner;
+	uint64_t epoch = mine ? v->my_epoch : v->epoch;
+	bool released = v->epoch == 0 || v->epoch_state == RF_EPOCH_RELEASED;
+
+	if (!mine && leader == 0 && !released && v->owner && v->owner != c->me &&
+	    !v->suspected) {
+		v->suspected = true;
+		rf_emit_say(c, v, RF_SAY_SUSPECT, v->owner, v->epoch, c->now - v->seen_ns, 0);
+	} else if (leader) {
+		v->suspected = false;
+	}
+	if (leader == v->leader_said && (epoch == v->leader_epoch_said || !leader))
+		return;
+	v->leader_said = leader;
+	v->leader_epoch_said = epoch;
+	if (leader)
+		rf_emit_say(c, v, RF_SAY_LEADER, leader, epoch,
+			    mine ? c->incarnation : v->owner_incarnation, 0);
+	else
+		rf_emit_say(c, v, RF_SAY_NO_LEADER, v->owner, epoch,
+			    released ? RF_CAUSE_RELEASED : RF_CAUSE_SILENCE, 0);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The committed state blob: small, replaced as a whole, found by every later
+ * leader.
+ *
+ * A put is [write own state -> read the claim region] on a majority of disks,
+ * and counts only when no region shows this epoch superseded: a later leader
+ * reads all states after its own ballot is durable, so either it sees this
+ * write, or this read sees its ballot. A new leader writes what it loaded again
+ * under its own epoch before it acts on it, so that a late write of an older
+ * leader, never acknowledged, cannot come to light under a third one.
+ *
+ * A blob is written to one half while the other keeps the last committed one: a
+ * torn write never destroys what was acknowledged.
+ */
+#include <string.h>
+
+#include "state.h"
+
+static void refuse(struct rf_core *c, struct volume *v)
+{
+	rf_emit_say(c, v, RF_SAY_STATE_REFUSED, c->me, v->my_epoch, v->commit.version, 0);
+}
+
+/* ---- writing ---- */
+
+static void write_half(struct rf_core *c, struct volume *v)
+{
+	struct commit *k = &v->commit;
+	uint32_t sector = rf_sector(c);
+	uint32_t bytes = RF_RECORD_BYTES + k->length;
+	struct rf_state s = {.seq = ++k->id,
+			     .epoch = v->my_epoch,
+			     .version = k->version,
+			     .length_bytes = k->length,
+			     .payload_crc = rf_crc32c(v->payload, k->length)};
+	struct io io = {.data = v->half, .data_len = bytes};
+
+	rf_assert(bytes <= rf_geo_half_bytes(&c->super));
+	k->half = k->half_epoch[0] > k->half_epoch[1] ||
+		  (k->half_epoch[0] == k->half_epoch[1] &&
+		   k->half_version[0] > k->half_version[1]);
+	k->writing = true;
+	k->done = k->failed = 0;
+	k->began_ns = c->now;
+	rf_state_encode(v->half, &c->super.id, v->number, c->me, k->half, &s);
+	memcpy(v->half + RF_RECORD_BYTES, v->payload, k->length);
+	io.write_offset = rf_geo_state(&c->super, v->number, c->me, k->half);
+	io.write_len = (bytes + sector - 1) / sector * sector;
+	io.read_offset = rf_geo_region(&c->super, v->number);
+	io.read_len = (uint32_t)rf_geo_region_bytes(&c->super);
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (!rf_op_start(c, OP_COMMIT, d, v->number, 0, k->id, &io))
+			k->failed |= DISK_BIT(d); /* still busy with an older one */
+}
+
+void rf_commit_wrote(struct rf_core *c, struct volume *v, const struct op *op, int status,
+		     bool wrote, const uint8_t *region, size_t len)
+{
+	struct commit *k = &v->commit;
+	enum rf_claim_verdict verdict;
+
+	(void)wrote;
+	if (!k->writing || op->tag != k->id)
+		return;
+	if (status != 0 || len < rf_geo_region_bytes(&c->super)) {
+		k->failed |= DISK_BIT(op->disk);
+		return;
+	}
+	verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
+	if (RF_RULE(COMMIT_CHECK, verdict == RF_CLAIM_SUPERSEDED)) {
+		k->writing = false;
+		if (k->is_put)
+			refuse(c, v);
+		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+	} else if (verdict == RF_CLAIM_UNREADABLE) {
+		k->failed |= DISK_BIT(op->disk);
+	} else {
+		k->done |= DISK_BIT(op->disk);
+	}
+}
+
+void rf_commit_put(struct rf_core *c, struct volume *v, const uint8_t *data, uint32_t len)
+{
+	struct commit *k = &v->commit;
+
+	if (v->role != RF_ROLE_ACTIVE || k->writing || len > rf_geo_payload_bytes(&c->super) ||
+	    (len && !data)) {
+		refuse(c, v);
+		return;
+	}
+	memcpy(v->payload, data, len);
+	k->length = len;
+	k->version++;
+	k->is_put = true;
+	write_half(c, v);
+}
+
+/* ---- loading ---- */
+
+void rf_commit_load(struct rf_core *c, struct volume *v)
+{
+	struct commit *k = &v->commit;
+	uint64_t id = k->id;
+
+	memset(k, 0, sizeof(*k));
+	k->id = id;
+	k->loading = true;
+	k->began_ns = c->now;
+	v->read_retry_ns = 0;
+}
+
+static void weigh_half(struct rf_core *c, struct volume *v, uint32_t node, uint32_t half,
+		       const uint8_t *bytes)
+{
+	struct commit *k = &v->commit;
+	struct rf_state s;
+
+	if (rf_state_decode(bytes, &c->super.id, v->number, node, half, &s) != RF_RECORD_OK ||
+	    !rf_state_payload_ok(bytes, rf_geo_half_bytes(&c->super), &s))
+		return; /* torn: such a write was never acknowledged */
+	if (node == c->me &&
+	    (s.epoch > k->half_epoch[half] ||
+	     (s.epoch == k->half_epoch[half] && s.version > k->half_version[half]))) {
+		k->half_epoch[half] = s.epoch;
+		k->half_version[half] = s.version;
+	}
+	if (node == c->me && s.seq > k->id)
+		k->id = s.seq;
+	if (s.epoch < k->best_epoch ||
+	    (s.epoch == k->best_epoch && s.version <= k->best_version) || s.epoch == 0)
+		return;
+	rf_assert(s.length_bytes <= rf_geo_payload_bytes(&c->super));
+	k->best_epoch = s.epoch;
+	k->best_version = s.version;
+	k->length = s.length_bytes;
+	memcpy(v->payload, bytes + RF_RECORD_BYTES, s.length_bytes);
+}
+
+void rf_commit_states(struct rf_core *c, struct volume *v, uint32_t disk, int status,
+		      const uint8_t *data, size_t len)
+{
+	struct commit *k = &v->commit;
+	uint64_t half = rf_geo_half_bytes(&c->super);
+
+	if (v->role != RF_ROLE_LOADING || !k->loading || k->done & DISK_BIT(disk))
+		return;
+	if (status != 0 || len < 2 * half * c->nodes) {
+		v->read_retry_ns = c->now + c->hb_ns / 2;
+		return;
+	}
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		for (uint32_t h = 0; h < 2; h++)
+			weigh_half(c, v, j, h, data + (2ull * (j - 1) + h) * half);
+	k->done |= DISK_BIT(disk);
+}
+
+static void read_states(struct rf_core *c, struct volume *v)
+{
+	struct io io = {.read_offset = rf_geo_state(&c->super, v->number, 1, 0),
+			.read_len = (uint32_t)(2 * rf_geo_half_bytes(&c->super) * c->nodes)};
+
+	if (c->now < v->read_retry_ns)
+		return;
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (!(v->commit.done & DISK_BIT(d)))
+			rf_op_start(c, OP_STATES, d, v->number, 0, 0, &io);
+}
+
+static void loaded(struct rf_core *c, struct volume *v)
+{
+	struct commit *k = &v->commit;
+
+	k->loading = false;
+	if (k->best_epoch == 0) {
+		rf_emit_say(c, v, RF_SAY_LOADED, 0, v->my_epoch, 0, 0);
+		rf_lead_loaded(c, v);
+		return;
+	}
+	rf_assert(k->best_epoch < v->my_epoch);
+	k->version = k->best_version;
+	k->is_put = false;
+	if (RF_RULE(RECOMMIT, true))
+		write_half(c, v);
+	else
+		rf_lead_loaded(c, v);
+}
+
+/* ---- going on ---- */
+
+static void settle(struct rf_core *c, struct volume *v)
+{
+	struct commit *k = &v->commit;
+	enum rf_verdict verdict =
+		rf_quorum(c->disks, rf_count(k->done), rf_count(k->failed & ~k->done));
+
+	if (verdict == RF_PENDING && c->now - k->began_ns < 2 * c->lease_ns)
+		return;
+	k->writing = false;
+	if (verdict == RF_WON) {
+		k->half_epoch[k->half] = v->my_epoch;
+		k->half_version[k->half] = k->version;
+		rf_emit_say(c, v, k->is_put ? RF_SAY_STATE_COMMITTED : RF_SAY_LOADED, c->me,
+			    v->my_epoch, k->version, k->length);
+		if (!k->is_put)
+			rf_lead_loaded(c, v);
+	} else if (k->is_put) {
+		refuse(c, v); /* it may still come to light; the version is not used again */
+	} else {
+		rf_lead_lose(c, v, RF_CAUSE_EXPIRED, 0);
+	}
+}
+
+void rf_commit_advance(struct rf_core *c, struct volume *v)
+{
+	struct commit *k = &v->commit;
+	bool leads = v->role >= RF_ROLE_LOADING && v->role <= RF_ROLE_ACTIVE;
+
+	if (!leads) {
+		if (k->writing && k->is_put)
+			refuse(c, v);
+		k->loading = k->writing = false;
+		return;
+	}
+	if (k->loading && rf_count(k->done) >= rf_majority(c->disks))
+		loaded(c, v);
+	else if (k->loading)
+		read_states(c, v);
+	else if (k->writing)
+		settle(c, v);
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The step: an event is noted, the state advances as far as it can, effects
+ * are handed out in the order of duty. See core.h for the contract.
+ */
+#include <string.h>
+
+#include "state.h"
+
+/* ---- effects of the present step ---- */
+
+struct rf_effect *rf_emit(struct rf_core *c, enum rf_effect_kind kind)
+{
+	struct rf_effect *e;
+
+	rf_assert(c->count < c->count_max);
+	e = &c->queue[c->count++];
+	memset(e, 0, sizeof(*e));
+	e->kind = kind;
+	return e;
+}
+
+/* Saying is never worth more than acting: above its share it is dropped. */
+void rf_emit_say(struct rf_core *c, const struct volume *v, enum rf_say code, uint32_t node,
+		 uint64_t epoch, uint64_t a, uint64_t b)
+{
+	struct rf_effect *e;
+
+	if (c->says >= c->say_max)
+		return;
+	c->says++;
+	e = rf_emit(c, RF_DO_SAY);
+	e->say.code = code;
+	e->say.volume = v ? v->number : RF_NO_VOLUME;
+	e->say.node = node;
+	e->say.epoch = epoch;
+	e->say.a = a;
+	e->say.b = b;
+}
+
+/* Messages are hints: one that does not fit is dropped. */
+void rf_emit_send(struct rf_core *c, uint32_t to, const struct rf_msg *m)
+{
+	uint8_t *at = c->arena + c->arena_used;
+	struct rf_effect *e;
+
+	if (c->arena_used + RF_MESSAGE_BYTES > c->arena_max)
+		return;
+	e = rf_emit(c, RF_DO_SEND);
+	e->send.to = to;
+	e->send.data = at;
+	e->send.len = rf_msg_encode(at, m);
+	c->arena_used += e->send.len;
+	rf_assert(e->send.len <= RF_MESSAGE_BYTES);
+}
+
+void rf_emit_fence(struct rf_core *c, enum rf_effect_kind kind, uint32_t volume, uint64_t epoch,
+		   uint64_t incarnation, uint64_t deadline_ns)
+{
+	struct rf_effect *e = rf_emit(c, kind);
+
+	rf_assert(kind == RF_DO_REVOKE || epoch != 0);
+	e->fence.volume = volume;
+	e->fence.epoch = epoch;
+	e->fence.incarnation = incarnation;
+	e->fence.deadline_ns = deadline_ns;
+}
+
+void rf_emit_hook(struct rf_core *c, struct volume *v, enum rf_hook hook)
+{
+	struct rf_effect *e = rf_emit(c, RF_DO_HOOK);
+
+	e->hook.volume = v->number;
+	e->hook.hook = hook;
+	e->hook.epoch = v->my_epoch;
+	e->hook.prev_epoch = v->history.prev_epoch;
+	e->hook.prev_owner = v->history.prev_owner;
+	e->hook.deadline_ns = v->lease.deadline_ns;
+	e->hook.cause = v->role == RF_ROLE_CLOSING ? v->closing.cause : v->history.cause;
+}
+
+void rf_emit_withdraw(struct rf_core *c, uint32_t volume)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct rf_effect *e = &c->queue[i];
+		bool gives = (e->kind == RF_DO_GRANT || e->kind == RF_DO_EVICT) &&
+			     e->fence.volume == volume;
+
+		if (!gives)
+			c->queue[kept++] = *e;
+	}
+	c->count = kept;
+}
+
+/* §3: all gates shut, then this life is over. */
+void rf_halt(struct rf_core *c, uint32_t reason)
+{
+	if (c->halted)
+		return;
+	c->halted = true;
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+
+		rf_emit_withdraw(c, i);
+		if (v->my_epoch && v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_CLOSING) {
+			rf_emit_fence(c, RF_DO_REVOKE, i, v->my_epoch, c->incarnation, 0);
+			rf_emit(c, RF_DO_CANCEL)->cancel.volume = i;
+		}
+		v->role = RF_ROLE_STOPPED;
+	}
+	rf_emit(c, RF_DO_HALT)->halt.reason = reason;
+}
+
+/* xorshift64*: back-off and jitter only. */
+uint32_t rf_random(struct rf_core *c, uint32_t below)
+{
+	rf_assert(below > 0);
+	c->random ^= c->random >> 12;
+	c->random ^= c->random << 25;
+	c->random ^= c->random >> 27;
+	return (uint32_t)((c->random * 0x2545f4914f6cdd1dull) >> 33) % below;
+}
+
+/* ---- memory ---- */
+
+static uint32_t ops_max(const struct rf_core_config *cfg)
+{
+	const struct rf_super *s = &cfg->super;
+
+	/* per disk: slot, own, all slots at join, one read a peer; per volume: region,
+	 * renewal, fresh region, fresh slots, ballot, sector, history, states, commit */
+	return s->disk_count * (3 + s->id.nodes + 9 * s->volumes);
+}
+
+uint32_t rf_core_effects_max(const struct rf_core_config *cfg)
+{
+	const struct rf_super *s = &cfg->super;
+
+	return ops_max(cfg) + 64 + 16 * s->volumes + 4 * s->id.nodes;
+}
+
+static size_t arena_bytes(const struct rf_core_config *cfg)
+{
+	return 4 * RF_MESSAGE_BYTES + 48 * (size_t)cfg->super.volumes + RF_MESSAGE_BYTES;
+}
+
+static size_t up(size_t n)
+{
+	return (n + 63) & ~(size_t)63;
+}
+
+/* Carve the memory: with base NULL only the size is computed. */
+static size_t carve(const struct rf_core_config *cfg, uint8_t *base, struct rf_core *c)
+{
+	const struct rf_super *s = &cfg->super;
+	size_t at = up(sizeof(struct rf_core)), half = (size_t)rf_geo_half_bytes(s);
+
+#define TAKE(field, count, type)                               \
+	do {                                                   \
+		if (base)                                      \
+			(field) = (type *)(void *)(base + at); \
+		at += up((size_t)(count) * sizeof(type));      \
+	} while (0)
+	TAKE(c->peer, s->id.nodes + 1, struct peer);
+	TAKE(c->volume, s->volumes, struct volume);
+	TAKE(c->op, ops_max(cfg), struct op);
+	TAKE(c->queue, rf_core_effects_max(cfg), struct rf_effect);
+	TAKE(c->arena, arena_bytes(cfg), uint8_t);
+	for (uint32_t i = 0; i < s->volumes; i++) {
+		struct volume *v = base ? &c->volume[i] : NULL;
+		struct exclusion *x = NULL;
+		uint8_t *p = NULL, *h = NULL;
+
+		TAKE(x, s->id.nodes + 1, struct exclusion);
+		TAKE(p, half, uint8_t);
+		TAKE(h, half, uint8_t);
+		if (v) {
+			v->exclusion = x;
+			v->payload = p;
+			v->half = h;
+		}
+	}
+#undef TAKE
+	return at;
+}
+
+size_t rf_core_bytes(const struct rf_core_config *cfg)
+{
+	struct rf_core unused;
+
+	return carve(cfg, NULL, &unused);
+}
+
+size_t rf_core_io_max(const struct rf_core_config *cfg)
+{
+	const struct rf_super *s = &cfg->super;
+	uint64_t most = rf_geo_slots_bytes(s);
+
+	if (rf_geo_region_bytes(s) > most)
+		most = rf_geo_region_bytes(s);
+	if (2 * rf_geo_half_bytes(s) * s->id.nodes > most)
+		most = 2 * rf_geo_half_bytes(s) * s->id.nodes;
+	return (size_t)most;
+}
+
+/* ---- init ---- */
+
+static void init_volumes(struct rf_core *c)
+{
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+
+		v->number = i;
+		v->candidate = rf_bit_get(c->cfg.candidate, i);
+		v->can = c->cfg.can[i];
+		v->role = RF_ROLE_JOINING;
+		v->look_ns = c->now;
+		v->leader_said = UINT32_MAX;
+	}
+}
+
+static void init_times(struct rf_core *c)
+{
+	const struct rf_timing *t = &c->super.timing;
+
+	rf_assert(rf_timing_check(t, 0) == RF_TIMING_OK);
+	c->hb_ns = t->heartbeat_ms * RF_MS_NS;
+	c->suspect_ns = t->suspect_ms * RF_MS_NS;
+	c->lease_ns = t->lease_ms * RF_MS_NS;
+	c->grace_ns = t->grace_ms * RF_MS_NS;
+	c->hold_ns = t->hold_ms * RF_MS_NS;
+	c->isolation_ns = t->isolation_ms * RF_MS_NS;
+	c->expiry_ns = rf_timing_expiry_ns(t);
+	c->beat_ns = c->now;
+}
+
+struct rf_core *rf_core_init(void *memory, const struct rf_core_config *cfg)
+{
+	struct rf_core *c = memory;
+	const struct rf_super *s = &cfg->super;
+
+	rf_assert(s->id.nodes >= 1 && s->id.nodes <= RF_NODES_MAX);
+	rf_assert(s->volumes >= 1 && s->volumes <= RF_VOLUMES_MAX);
+	rf_assert(s->disk_count == 1 || s->disk_count == 3 || s->disk_count == 5);
+	rf_assert(cfg->node >= 1 && cfg->node <= s->id.nodes);
+	rf_assert(cfg->incarnation != 0);
+
+	memset(memory, 0, rf_core_bytes(cfg));
+	c->cfg = *cfg;
+	c->super = *s;
+	c->nodes = s->id.nodes;
+	c->volumes = s->volumes;
+	c->disks = s->disk_count;
+	c->me = cfg->node;
+	c->now = cfg->now_ns;
+	c->unix_ns = cfg->unix_ns;
+	c->random = cfg->seed ^ 0x9e3779b97f4a7c15ull;
+	if (!c->random)
+		c->random = 1;
+	c->incarnation = cfg->incarnation;
+	c->ops = ops_max(cfg);
+	c->count_max = rf_core_effects_max(cfg);
+	c->say_max = 48 + 6 * c->volumes + 3 * c->nodes;
+	c->arena_max = arena_bytes(cfg);
+	carve(cfg, memory, c);
+	init_times(c);
+	init_volumes(c);
+	c->join.began_ns = c->now;
+	return c;
+}
+
+/* ---- events ---- */
+
+static struct volume *volume_of(struct rf_core *c, uint32_t number)
+{
+	return number < c->volumes ? &c->volume[number] : NULL;
+}
+
+static void admin_event(struct rf_core *c, const struct rf_event *e)
+{
+	struct volume *v = volume_of(c, e->admin.volume);
+	bool leads = v && v->role >= RF_ROLE_EXCLUDING && v->role <= RF_ROLE_ACTIVE;
+
+	switch ((enum rf_admin)e->admin.verb) {
+	case RF_ADMIN_RESIGN:
+		if (leads)
+			rf_lead_lose(c, v, RF_CAUSE_RESIGNED, 0);
+		break;
+	case RF_ADMIN_HANDOVER:
+		if (leads && e->admin.node >= 1 && e->admin.node <= c->nodes &&
+		    e->admin.node != c->me)
+			rf_lead_lose(c, v, RF_CAUSE_HANDOVER, e->admin.node);
+		break;
+	case RF_ADMIN_PAUSE:
+	case RF_ADMIN_RESUME:
+		c->paused = e->admin.verb == RF_ADMIN_PAUSE;
+		rf_emit_say(c, NULL, RF_SAY_PAUSED, c->me, 0, c->paused, 0);
+		break;
+	case RF_ADMIN_SHUTDOWN:
+		c->leaving = true;
+		break;
+	case RF_ADMIN_STATE_PUT:
+		if (v)
+			rf_commit_put(c, v, e->admin.data, e->admin.len);
+		break;
+	}
+}
+
+static void fence_event(struct rf_core *c, const struct rf_event *e)
+{
+	struct volume *v = volume_of(c, e->fence.volume);
+
+	if (!v)
+		return;
+	switch (e->fence.verb) {
+	case 0: /* the gate shut by itself */
+		if (e->fence.epoch == v->my_epoch && rf_renewing(v)) {
+			rf_emit_say(c, v, RF_SAY_GATE_FAILED, c->me, v->my_epoch, 0,
+				    e->fence.result);
+			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
+		}
+		break;
+	case RF_FENCE_GRANT:
+		rf_lease_granted(c, v, e->fence.epoch, e->fence.result);
+		break;
+	case RF_FENCE_EVICT:
+		if (v->evicting && e->fence.epoch == v->my_epoch)
+			rf_exclusion_evicted(c, v, e->fence.result);
+		break;
+	case RF_FENCE_REVOKE:
+		if (c->join.stage == JOIN_REVOKE && e->fence.epoch == 0)
+			rf_join_revoked(c, v->number, e->fence.result);
+		else
+			rf_lead_revoked(c, v, e->fence.epoch, e->fence.result);
+		break;
+	default:
+		break;
+	}
+}
+
+static void note(struct rf_core *c, const struct rf_event *e)
+{
+	struct volume *v;
+
+	switch (e->kind) {
+	case RF_EV_TICK:
+		break;
+	case RF_EV_IO:
+	case RF_EV_IO_LATE:
+		rf_op_event(c, e);
+		break;
+	case RF_EV_MESSAGE:
+		rf_peer_message(c, e);
+		break;
+	case RF_EV_FENCE:
+		fence_event(c, e);
+		break;
+	case RF_EV_HOOK:
+		v = volume_of(c, e->hook.volume);
+		if (v)
+			rf_lead_hook(c, v, e->hook.hook, e->hook.epoch, e->hook.status);
+		break;
+	case RF_EV_QUIET:
+		v = volume_of(c, e->quiet.volume);
+		if (v && v->role == RF_ROLE_CLOSING && e->quiet.epoch == v->my_epoch)
+			v->closing.quiet = true;
+		break;
+	case RF_EV_ADMIN:
+		admin_event(c, e);
+		break;
+	case RF_EV_HEALTH:
+		c->barred = !e->health.good;
+		break;
+	case RF_EV_CAN:
+		v = volume_of(c, e->can.volume);
+		if (v)
+			v->can = e->can.can;
+		break;
+	}
+}
+
+/* §3, and a stop order: what ends every leadership at once. */
+static void advance_endings(struct rf_core *c)
+{
+	bool busy = false;
+
+	if (!c->leaving && !c->order_pending)
+		return;
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+
+		if (v->role >= RF_ROLE_CANDIDATE && v->role <= RF_ROLE_ACTIVE)
+			rf_lead_lose(c, v, c->leaving ? RF_CAUSE_SHUTDOWN : RF_CAUSE_ORDERED,
+				     0);
+		busy |= v->role >= RF_ROLE_CANDIDATE && v->role <= RF_ROLE_CLOSING;
+	}
+	if (busy)
+		return;
+	if (c->order_pending) { /* answered only when every gate is shut and drained */
+		c->order_seq = c->order_pending;
+		c->order_pending = 0;
+		rf_slot_change(c);
+	}
+	if (c->leaving && c->join.stage != JOIN_DONE)
+		rf_halt(c, RF_CAUSE_SHUTDOWN);
+	else if (c->leaving && c->slot_record.state != RF_SLOT_FREE)
+		rf_slot_change(c); /* beat.c writes FREE, then halts */
+}
+
+static void advance(struct rf_core *c)
+{
+	if (c->halted)
+		return;
+	rf_join_advance(c);
+	if (c->join.stage != JOIN_DONE || c->halted) {
+		if (!c->halted)
+			advance_endings(c);
+		return;
+	}
+	for (uint32_t i = 0; i < c->volumes && !c->halted; i++) {
+		struct volume *v = &c->volume[i];
+
+		rf_region_look_advance(c, v);
+		rf_campaign_advance(c, v);
+		rf_ballot_advance(c, v);
+		rf_exclusion_advance(c, v);
+		rf_lease_advance(c, v);
+		rf_commit_advance(c, v);
+		rf_lead_advance(c, v);
+		rf_leader_say(c, v);
+	}
+	advance_endings(c);
+	rf_beat_advance(c);
+}
+
+/* Hand the effects out, kind by kind, in the order of duty (core.h). */
+static void hand_out(struct rf_core *c, struct rf_effects *out)
+{
+	out->count = 0;
+	for (int kind = RF_DO_REVOKE; kind <= RF_DO_LAST; kind++)
+		for (uint32_t i = 0; i < c->count; i++)
+			if ((int)c->queue[i].kind == kind)
+				out->effect[out->count++] = c->queue[i];
+	rf_assert(out->count == c->count);
+}
+
+void rf_core_step(struct rf_core *c, const struct rf_event *e, struct rf_effects *out)
+{
+	rf_assert(e->kind >= RF_EV_TICK && e->kind <= RF_EV_LAST);
+	rf_assert(e->now_ns >= c->now);
+	c->now = e->now_ns;
+	if (e->unix_ns)
+		c->unix_ns = e->unix_ns;
+	c->count = 0;
+	c->says = 0;
+	c->arena_used = 0;
+	if (!c->halted || e->kind == RF_EV_IO || e->kind == RF_EV_IO_LATE)
+		note(c, e);
+	advance(c);
+	hand_out(c, out);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return b && b < a ? b : a;
+}
+
+uint64_t rf_core_wake_ns(const struct rf_core *c)
+{
+	uint64_t at = UINT64_MAX;
+
+	if (c->halted)
+		return at;
+	if (c->join.stage != JOIN_DONE)
+		return rf_join_wake(c);
+	at = c->beat_ns;
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		const struct volume *v = &c->volume[i];
+
+		at = earlier(at, rf_campaign_wake(c, v));
+		at = earlier(at, rf_exclusion_wake(c, v));
+		at = earlier(at, rf_lease_wake(c, v));
+		at = earlier(at, rf_lead_wake(c, v));
+	}
+	return at ? at : 1;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Exclusion (§7): before I open my gate for e, every older owner must certainly
+ * have stopped. Also the epoch sector, which announces the new owner (§5).
+ */
+#include <string.h>
+
+#include "state.h"
+
+/* ---- epoch sector ---- */
+
+void rf_sector_set(struct rf_core *c, struct volume *v, uint32_t state)
+{
+	struct rf_epoch *r = &v->sector_record;
+
+	rf_assert(v->my_epoch != 0);
+	v->sector.version++;
+	*r = (struct rf_epoch){
+		.seq = r->seq + 1,
+		.epoch = v->my_epoch,
+		.incarnation = c->incarnation,
+		.unix_ns = c->unix_ns,
+		.owner = c->me,
+		.state = state,
+	};
+	rf_epoch_encode(v->sector_bytes, &c->super.id, v->number, r);
+}
+
+void rf_sector_push(struct rf_core *c, struct volume *v)
+{
+	struct io io = {.write_offset = rf_geo_region(&c->super, v->number),
+			.write_len = rf_sector(c),
+			.data = v->sector_bytes,
+			.data_len = RF_RECORD_BYTES};
+
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (rf_push_due(&v->sector, d) &&
+		    rf_op_start(c, OP_EPOCH, d, v->number, 0, v->sector.version, &io))
+			rf_push_given(&v->sector, d);
+}
+
+/* ---- beginning ---- */
+
+void rf_exclusion_begin(struct rf_core *c, struct volume *v)
+{
+	uint64_t prev = v->my_epoch;
+
+	rf_assert(v->mine.instance > prev);
+	rf_assert(!v->slot_open);
+	v->role = RF_ROLE_EXCLUDING;
+	v->my_epoch = v->mine.instance;
+	v->phase2_ns = c->now;
+	v->mark_ns = c->now;
+	v->fresh_slots = v->fresh_region = 0;
+	v->evicting = v->evicted = false;
+	v->evict_retry_ns = 0;
+	v->excluded_by = 0;
+	v->poll_ns = c->now;
+	v->read_retry_ns = 0;
+	memset(v->exclusion, 0, sizeof(*v->exclusion) * (c->nodes + 1));
+	memset(&v->lease, 0, sizeof(v->lease));
+	memset(&v->closing, 0, sizeof(v->closing));
+	rf_sector_set(c, v, RF_EPOCH_CLAIMED);
+	rf_beat_send(c); /* a hint for others: do not campaign against me now */
+}
+
+/* ---- the fresh read (§7) ---- */
+
+/* Only disks on which my phase 2 write is durable: three unrelated majorities need
+ * not share a disk (§5). */
+static bool counts(const struct rf_core *c, const struct volume *v, uint32_t disk)
+{
+	(void)c;
+	if (RF_RULE(PHASE2_DISKS, true))
+		return v->phase2 & DISK_BIT(disk);
+	return true;
+}
+
+static void read_fresh(struct rf_core *c, struct volume *v)
+{
+	struct io region = {.read_offset = rf_geo_region(&c->super, v->number),
+			    .read_len = (uint32_t)rf_geo_region_bytes(&c->super)};
+	struct io slots = {.read_offset = rf_geo_slot(&c->super, 1),
+			   .read_len = (uint32_t)rf_geo_slots_bytes(&c->super)};
+
+	if (c->now < v->read_retry_ns)
+		return;
+	for (uint32_t d = 0; d < c->disks; d++) {
+		if (!counts(c, v, d))
+			continue;
+		if (!(v->fresh_region & DISK_BIT(d)))
+			rf_op_start(c, OP_FRESH, d, v->number, 0, v->my_epoch, &region);
+		if (!(v->fresh_slots & DISK_BIT(d)))
+			rf_op_start(c, OP_SLOTS, d, v->number, 0, v->my_epoch, &slots);
+	}
+}
+
+void rf_exclusion_region(struct rf_core *c, struct volume *v, uint32_t disk, int status,
+			 const uint8_t *data, size_t len)
+{
+	enum rf_claim_verdict verdict;
+
+	if (v->role != RF_ROLE_EXCLUDING)
+		return;
+	if (status != 0) {
+		v->read_retry_ns = c->now + c->hb_ns / 2;
+		return;
+	}
+	rf_assert(len >= rf_geo_region_bytes(&c->super));
+	verdict = rf_region_judge(c, v, disk, data, v->my_epoch);
+	if (RF_RULE(FRESH_REGION, verdict == RF_CLAIM_SUPERSEDED)) {
+		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
+		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+	} else if (verdict == RF_CLAIM_UNREADABLE) {
+		v->read_retry_ns = c->now + c->hb_ns / 2;
+	} else {
+		v->fresh_region |= DISK_BIT(disk);
+	}
+}
+
+/* The newest record by sequence; a copy that cannot be read does not count. */
+static void merge_slot(struct rf_core *c, struct volume *v, uint32_t node, uint32_t disk,
+		       const uint8_t *record)
+{
+	struct exclusion *x = &v->exclusion[node];
+	struct rf_slot s;
+
+	if (rf_slot_decode(record, &c->super.id, node, &s) != RF_RECORD_OK) {
+		rf_emit_say(c, v, RF_SAY_UNREADABLE, node, v->my_epoch, disk, RF_KIND_SLOT);
+		return;
+	}
+	x->readable |= DISK_BIT(disk);
+	if (s.seq < x->seq)
+		return;
+	x->open = (s.seq == x->seq && x->open) || rf_bit_get(s.gate_open, v->number);
+	x->seq = s.seq;
+	x->incarnation = s.incarnation;
+}
+
+void rf_exclusion_slots(struct rf_core *c, struct volume *v, uint32_t disk, int status,
+			const uint8_t *data, size_t len)
+{
+	if (v->role != RF_ROLE_EXCLUDING || v->fresh_slots & DISK_BIT(disk))
+		return;
+	if (status != 0 || len < rf_geo_slots_bytes(&c->super)) {
+		v->read_retry_ns = c->now + c->hb_ns / 2;
+		return;
+	}
+	for (uint32_t j = 1; j <= c->nodes; j++) {
+		const uint8_t *record = data + 2ull * (j - 1) * c->super.id.stride_bytes;
+
+		if (j == c->me)
+			continue;
+		rf_peer_slot(c, j, record);
+		merge_slot(c, v, j, disk, record);
+	}
+	v->fresh_slots |= DISK_BIT(disk);
+}
+
+/* ---- one node out ---- */
+
+static void out(struct rf_core *c, struct volume *v, uint32_t node, uint32_t way)
+{
+	struct exclusion *x = &v->exclusion[node];
+
+	rf_assert(node != c->me);
+	if (x->way)
+		return;
+	x->way = way;
+	v->excluded_by |= way;
+	if (way != RF_WAY_CLOSED)
+		rf_emit_say(c, v, RF_SAY_OUT, node, v->my_epoch, way, 0);
+}
+
+static bool fresh_done(const struct rf_core *c, const struct volume *v)
+{
+	uint8_t both = v->fresh_slots & v->fresh_region;
+
+	return rf_count(both) >= rf_majority(c->disks);
+}
+
+#ifdef RF_MUTANT
+/* The mutant without the fresh read: what was read before the ballot must do. */
+static void believe_old_readings(struct rf_core *c, struct volume *v)
+{
+	for (uint32_t j = 1; j <= c->nodes && !RF_RULE(FRESH_READ, true); j++) {
+		struct exclusion *x = &v->exclusion[j];
+
+		x->open = rf_bit_get(c->peer[j].gate_open, v->number);
+		x->seq = c->peer[j].disk_seq;
+		x->incarnation = c->peer[j].incarnation;
+		x->readable = 0x1f;
+	}
+}
+#endif
+
+/* When its lease and the grace after it have passed, on any clock (§7.3). */
+static uint64_t expiry_of(struct rf_core *c, struct volume *v, uint32_t node)
+{
+	const struct exclusion *x = &v->exclusion[node];
+	const struct peer *p = &c->peer[node];
+	bool readable = rf_count(x->readable) >= rf_majority(c->disks);
+	/* Unreadable: the moment phase 2 completed. That bound holds for every node:
+	 * a renewal that did not read my ballot began before it was durable. */
+	uint64_t read_ns = v->phase2_ns;
+	uint64_t wait = c->expiry_ns;
+
+	if (readable && p->disk_seq == x->seq && p->incarnation == x->incarnation &&
+	    p->disk_seq_ns < read_ns)
+		read_ns = p->disk_seq_ns; /* t_r: this sequence first read then */
+	else if (readable && !RF_RULE(SEQUENCE_RESTART, true))
+		read_ns = p->first_ns;
+	if (!RF_RULE(GRACE, true))
+		wait -= c->grace_ns;
+	if (!RF_RULE(EPSILON, true))
+		wait = c->lease_ns + c->grace_ns;
+	return read_ns + wait;
+}
+
+static void judge_nodes(struct rf_core *c, struct volume *v)
+{
+	for (uint32_t j = 1; j <= c->nodes; j++) {
+		struct exclusion *x = &v->exclusion[j];
+		bool readable = rf_count(x->readable) >= rf_majority(c->disks);
+
+		if (j == c->me || x->way || x->until_ns)
+			continue;
+		if (readable && !x->open) {
+			out(c, v, j, RF_WAY_CLOSED);
+			continue;
+		}
+		if (!readable && !RF_RULE(UNREADABLE_OPEN, true)) {
+			out(c, v, j, RF_WAY_CLOSED);
+			continue;
+		}
+		x->until_ns = expiry_of(c, v, j);
+		rf_emit_say(c, v, RF_SAY_EXCLUDE, j, v->my_epoch, x->incarnation,
+			    x->until_ns > c->now ? x->until_ns - c->now : 0);
+	}
+}
+
+/* ---- the three ways ---- */
+
+/*
+ * Acknowledged through the slot. One disk's copy suffices when it is newer than
+ * the newest of the fresh read: to open again that node would have to read my
+ * ballot first. An older copy on a disk that missed a write proves nothing.
+ */
+void rf_exclusion_seen(struct rf_core *c, uint32_t node, const struct rf_slot *s)
+{
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+		struct exclusion *x = &v->exclusion[node];
+
+		if (v->role != RF_ROLE_EXCLUDING || !x->until_ns || x->way)
+			continue;
+		if (s->seq > x->seq && !rf_bit_get(s->gate_open, i) &&
+		    rf_count(x->readable) >= rf_majority(c->disks))
+			out(c, v, node, RF_WAY_ACKNOWLEDGED);
+	}
+}
+
+/* Acknowledged by an authenticated message that names e. */
+void rf_exclusion_closed(struct rf_core *c, struct volume *v, uint32_t node, uint64_t epoch)
+{
+	struct exclusion *x = &v->exclusion[node];
+
+	if (v->role != RF_ROLE_EXCLUDING || epoch != v->my_epoch || !x->until_ns || x->way)
+		return;
+	if (x->incarnation == c->peer[node].incarnation)
+		out(c, v, node, RF_WAY_ACKNOWLEDGED);
+}
+
+/* Aborted at the target. A fence that failed is never counted as done. */
+void rf_exclusion_evicted(struct rf_core *c, struct volume *v, uint32_t result)
+{
+	v->evicting = false;
+	if (v->role != RF_ROLE_EXCLUDING)
+		return;
+	if (result == RF_FENCE_OK) {
+		v->evicted = true;
+		return;
+	}
+	v->evict_retry_ns = c->now + c->hb_ns;
+	rf_emit_say(c, v, RF_SAY_EVICT_FAILED, c->me, v->my_epoch, result, 0);
+	if (result == RF_FENCE_STALE)
+		rf_region_look(c, v);
+}
+
+static void evict(struct rf_core *c, struct volume *v)
+{
+	if (!(v->can & RF_FENCE_CAN_EVICT) || v->evicting || v->evicted ||
+	    c->now < v->evict_retry_ns)
+		return;
+	/* the target checks the epoch sector itself */
+	if (!rf_push_settled(c, &v->sector, v->sector.version))
+		return;
+	v->evicting = true;
+	rf_emit_fence(c, RF_DO_EVICT, v->number, v->my_epoch, c->incarnation, 0);
+}
+
+static bool everybody_out(struct rf_core *c, struct volume *v)
+{
+	bool all = true;
+
+	for (uint32_t j = 1; j <= c->nodes; j++) {
+		struct exclusion *x = &v->exclusion[j];
+
+		if (j == c->me || x->way)
+			continue;
+		if (v->evicted)
+			out(c, v, j, RF_WAY_ABORTED);
+		else if (!RF_RULE(EXCLUSION, true) || c->now >= x->until_ns)
+			out(c, v, j, RF_WAY_EXPIRED);
+		else
+			all = false;
+	}
+	return all;
+}
+
+/* While waiting: has somebody answered meanwhile? */
+static void poll(struct rf_core *c, struct volume *v)
+{
+	if (c->now < v->poll_ns)
+		return;
+	v->poll_ns = c->now + c->hb_ns / 2;
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		if (j != c->me && v->exclusion[j].until_ns && !v->exclusion[j].way)
+			rf_peer_read(c, j);
+}
+
+void rf_exclusion_advance(struct rf_core *c, struct volume *v)
+{
+	if (v->my_epoch)
+		rf_sector_push(c, v);
+	if (v->role != RF_ROLE_EXCLUDING)
+		return;
+	evict(c, v);
+	if (RF_RULE(FRESH_READ, true) && !fresh_done(c, v)) {
+		read_fresh(c, v);
+		return;
+	}
+#ifdef RF_MUTANT
+	believe_old_readings(c, v);
+#endif
+	judge_nodes(c, v);
+	if (!everybody_out(c, v)) {
+		poll(c, v);
+		return;
+	}
+	if (!rf_push_settled(c, &v->sector, v->sector.version))
+		return;
+	rf_emit_say(c, v, RF_SAY_EXCLUDED, c->me, v->my_epoch, v->excluded_by,
+		    c->now - v->mark_ns);
+	rf_lease_open(c, v);
+}
+
+uint64_t rf_exclusion_wake(const struct rf_core *c, const struct volume *v)
+{
+	uint64_t at = 0;
+
+	if (v->role != RF_ROLE_EXCLUDING)
+		return 0;
+	for (uint32_t j = 1; j <= c->nodes; j++) {
+		const struct exclusion *x = &v->exclusion[j];
+
+		if (j != c->me && !x->way && x->until_ns > c->now && (!at || x->until_ns < at))
+			at = x->until_ns;
+	}
+	if (v->read_retry_ns > c->now && (!at || v->read_retry_ns < at))
+		at = v->read_retry_ns;
+	if (v->poll_ns > c->now && (!at || v->poll_ns < at))
+		at = v->poll_ns;
+	if (v->evict_retry_ns > c->now && (!at || v->evict_retry_ns < at))
+		at = v->evict_retry_ns;
+	return at;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Joining (§3, §2.5): is my slot free, what did I promise in an earlier life,
+ * and is nothing of that life still under way?
+ */
+#include <string.h>
+
+#include "state.h"
+
+/* Sequences of a new life start far above what was seen: a last write of the old
+ * one that reached only a minority of disks must never look newer, or the same. */
+#define SEQUENCE_JUMP (1ull << 20)
+
+static void enter(struct rf_core *c, enum join_stage stage)
+{
+	struct join *j = &c->join;
+
+	rf_assert(stage > j->stage);
+	j->stage = stage;
+	j->done = j->failed = 0;
+	j->look_ns = c->now;
+}
+
+static void refuse(struct rf_core *c, uint64_t incarnation, uint64_t generation)
+{
+	rf_emit_say(c, NULL, RF_SAY_JOIN_REFUSED, c->me, 0, incarnation, generation);
+	rf_halt(c, RF_CAUSE_STOLEN);
+}
+
+/* ---- reading the slots ---- */
+
+static void own_slot(struct rf_core *c, uint32_t disk, const uint8_t *record)
+{
+	struct join *j = &c->join;
+	struct rf_slot s;
+
+	if (rf_slot_decode(record, &c->super.id, c->me, &s) != RF_RECORD_OK) {
+		j->unreadable = true;
+		return;
+	}
+	j->own_found |= DISK_BIT(disk);
+	if (s.seq < j->old_seq)
+		return;
+	j->old_seq = s.seq;
+	j->old_incarnation = s.incarnation;
+	j->old_generation = s.generation;
+	j->unclean = s.state != RF_SLOT_FREE;
+	memcpy(j->old_boot, s.boot_id, sizeof(j->old_boot));
+	c->order_seq = s.order_seq;
+}
+
+void rf_join_slots(struct rf_core *c, uint32_t disk, int status, const uint8_t *data,
+		   size_t len)
+{
+	if (c->join.stage != JOIN_READ || status != 0 || len < rf_geo_slots_bytes(&c->super))
+		return;
+	for (uint32_t n = 1; n <= c->nodes; n++) {
+		const uint8_t *record = data + 2ull * (n - 1) * c->super.id.stride_bytes;
+
+		if (n == c->me)
+			own_slot(c, disk, record);
+		else
+			rf_peer_slot(c, n, record);
+	}
+	c->join.done |= DISK_BIT(disk);
+}
+
+static void read_slots(struct rf_core *c)
+{
+	struct io io = {.read_offset = rf_geo_slot(&c->super, 1),
+			.read_len = (uint32_t)rf_geo_slots_bytes(&c->super)};
+
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (!(c->join.done & DISK_BIT(d)))
+			rf_op_start(c, OP_SLOTS, d, RF_NO_VOLUME, 0, 0, &io);
+}
+
+/*
+ * Not cleanly closed: watch whether somebody else uses it, for the slot timeout;
+ * wait until no write of the earlier life can land any more (§2.5); and until its
+ * gates are shut and drained by themselves, should they not answer (§3).
+ */
+static void begin_watch(struct rf_core *c)
+{
+	const struct rf_timing *t = &c->super.timing;
+	uint64_t wait = t->slot_timeout_ms * RF_MS_NS;
+
+	if (RF_RULE(JOIN_WAIT, t->inflight_ms * RF_MS_NS > wait))
+		wait = t->inflight_ms * RF_MS_NS;
+	if (RF_RULE(JOIN_WAIT, c->expiry_ns > wait))
+		wait = c->expiry_ns;
+	if (!RF_RULE(JOIN_WAIT, true))
+		wait = 0;
+	c->join.until_ns = c->now + wait;
+	enter(c, JOIN_WATCH);
+	rf_emit_say(c, NULL, RF_SAY_JOIN_WAIT, c->me, 0, wait, c->join.old_generation);
+}
+
+static void slots_read(struct rf_core *c)
+{
+	struct join *j = &c->join;
+	bool known = rf_count(j->own_found) >= rf_majority(c->disks);
+
+	if (!known) { /* unreadable is not free; and its sequence is lost */
+		j->unclean = true;
+		rf_emit_say(c, NULL, RF_SAY_UNREADABLE, c->me, 0, 0, RF_KIND_SLOT);
+		if (c->cfg.unix_ns / 1000 > j->old_seq)
+			j->old_seq = c->cfg.unix_ns / 1000;
+	}
+	if (j->unclean) {
+		begin_watch(c);
+	} else {
+		enter(c, JOIN_BALLOTS);
+	}
+}
+
+/* ---- watching, and the last look ---- */
+
+static void read_own(struct rf_core *c)
+{
+	struct io io = {.read_offset = rf_geo_slot(&c->super, c->me),
+			.read_len = 2 * c->super.id.stride_bytes};
+
+	c->join.look_ns = c->now + c->hb_ns;
+	for (uint32_t d = 0; d < c->disks; d++)
+		rf_op_start(c, OP_OWN, d, RF_NO_VOLUME, 0, 0, &io);
+}
+
+static void look_watching(struct rf_core *c, const struct rf_slot *s)
+{
+	struct join *j = &c->join;
+
+	if (s->seq > j->old_seq ||
+	    (s->seq == j->old_seq && s->incarnation != j->old_incarnation))
+		refuse(c, s->incarnation, s->generation);
+}
+
+void rf_join_own(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len)
+{
+	struct join *j = &c->join;
+	struct rf_slot s;
+
+	if (status != 0 || len < RF_RECORD_BYTES ||
+	    rf_slot_decode(data, &c->super.id, c->me, &s) != RF_RECORD_OK)
+		return;
+	if (j->stage == JOIN_WATCH && RF_RULE(JOIN_WATCH, j->own_found)) {
+		look_watching(c, &s);
+	} else if (j->stage == JOIN_CHECK) {
+		if (s.incarnation == c->incarnation)
+			j->done |= DISK_BIT(disk);
+		else if (RF_RULE(JOIN_CHECK, s.generation >= c->generation))
+			refuse(c, s.incarnation, s.generation);
+	}
+}
+
+/* ---- gates of an earlier life ---- */
+
+static void begin_revoke(struct rf_core *c)
+{
+	enter(c, JOIN_REVOKE);
+	c->join.until_ns = c->now + c->lease_ns + c->grace_ns;
+	c->join.retry_ns = c->now;
+	for (uint32_t i = 0; i < c->volumes; i++)
+		c->volume[i].closing.drained = !c->volume[i].candidate;
+}
+
+void rf_join_revoked(struct rf_core *c, uint32_t volume, uint32_t result)
+{
+	struct closing *k = &c->volume[volume].closing;
+
+	k->revoking = false;
+	if (result == RF_FENCE_OK || result == RF_FENCE_STALE)
+		k->drained = true;
+}
+
+static void revoke_old(struct rf_core *c)
+{
+	struct join *j = &c->join;
+	bool again = c->now >= j->retry_ns, all = true;
+
+	if (again)
+		j->retry_ns = c->now + c->hb_ns;
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct closing *k = &c->volume[i].closing;
+
+		if (k->drained)
+			continue;
+		all = false;
+		if (again && !k->revoking) {
+			k->revoking = true;
+			rf_emit_fence(c, RF_DO_REVOKE, i, 0, j->old_incarnation, 0);
+		}
+	}
+	/* An enforcement point that does not answer: its gates ran out by themselves
+	 * while this node watched (begin_watch). */
+	if (!all && c->now < j->until_ns)
+		return;
+	if (!all)
+		rf_emit_say(c, NULL, RF_SAY_UNDRAINED, c->me, 0, c->now - j->began_ns, 0);
+	enter(c, JOIN_BALLOTS);
+}
+
+/* ---- own promises ---- */
+
+void rf_join_region(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region)
+{
+	const uint8_t *at = region + (uint64_t)c->me * c->super.id.stride_bytes;
+	struct rf_ballot b;
+
+	v->join_done |= DISK_BIT(disk);
+	if (rf_ballot_decode(at, &c->super.id, v->number, c->me, &b) != RF_RECORD_OK)
+		return;
+	v->own_readable |= DISK_BIT(disk);
+	/* §2.5: promises survive restarts */
+	if (RF_RULE(BALLOT_REREAD, b.seq >= v->mine.seq))
+		v->mine = b;
+	if (!RF_RULE(BALLOT_REREAD, true))
+		v->mine.seq = b.seq;
+}
+
+static void read_ballots(struct rf_core *c)
+{
+	struct io io = {.read_len = (uint32_t)rf_geo_region_bytes(&c->super)};
+	bool again = c->now >= c->join.look_ns, all = true;
+
+	if (again)
+		c->join.look_ns = c->now + c->hb_ns;
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+
+		if (rf_count(v->join_done) >= rf_majority(c->disks))
+			continue;
+		all = false;
+		io.read_offset = rf_geo_region(&c->super, i);
+		for (uint32_t d = 0; again && d < c->disks; d++)
+			if (!(v->join_done & DISK_BIT(d)))
+				rf_op_start(c, OP_REGION, d, i, 0, 0, &io);
+	}
+	if (all)
+		enter(c, JOIN_WRITE);
+}
+
+static void adopt_promises(struct rf_core *c)
+{
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+
+		v->own_unreadable = rf_count(v->own_readable) < rf_majority(c->disks);
+		if (v->own_unreadable)
+			rf_emit_say(c, v, RF_SAY_UNREADABLE, c->me, v->epoch, 0,
+				    RF_KIND_BALLOT);
+		v->mine.seq += SEQUENCE_JUMP;
+		v->closing = (struct closing){0};
+	}
+}
+
+/* ---- the new life ---- */
+
+static void write_life(struct rf_core *c)
+{
+	struct join *j = &c->join;
+
+	if (c->slot.version == 0) {
+		adopt_promises(c);
+		c->generation = j->old_generation + 1;
+		c->seq = j->old_seq + SEQUENCE_JUMP;
+		rf_slot_change(c);
+	}
+	if (c->now >= j->look_ns) {
+		j->look_ns = c->now + c->hb_ns;
+		rf_push_retry(&c->slot);
+	}
+	rf_slot_push(c);
+	if (!rf_push_settled(c, &c->slot, c->slot.version))
+		return;
+	j->until_ns = c->now + 2 * c->hb_ns;
+	enter(c, JOIN_SETTLE);
+}
+
+static void joined(struct rf_core *c)
+{
+	enter(c, JOIN_DONE);
+	c->joined_ns = c->now;
+	c->beat_ns = c->now;
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+
+		v->role = RF_ROLE_FOLLOWER;
+		v->seen_ns = c->now; /* whoever leads is owed the suspect time */
+		v->look_ns = 0;
+		rf_region_look(c, v);
+	}
+	rf_emit_say(c, NULL, RF_SAY_JOINED, c->me, 0, c->generation, c->incarnation);
+}
+
+void rf_join_advance(struct rf_core *c)
+{
+	struct join *j = &c->join;
+
+	switch (j->stage) {
+	case JOIN_READ:
+		if (rf_count(j->done) >= rf_majority(c->disks)) {
+			slots_read(c);
+		} else if (c->now >= j->look_ns) {
+			j->look_ns = c->now + c->hb_ns;
+			read_slots(c);
+		}
+		break;
+	case JOIN_WATCH:
+		if (c->now >= j->look_ns)
+			read_own(c);
+		if (c->now >= j->until_ns)
+			begin_revoke(c);
+		break;
+	case JOIN_REVOKE:
+		revoke_old(c);
+		break;
+	case JOIN_BALLOTS:
+		read_ballots(c);
+		break;
+	case JOIN_WRITE:
+		write_life(c);
+		break;
+	case JOIN_SETTLE:
+		if (c->now >= j->until_ns)
+			enter(c, JOIN_CHECK);
+		break;
+	case JOIN_CHECK:
+		if (rf_count(j->done) >= rf_majority(c->disks))
+			joined(c);
+		else if (c->now >= j->look_ns)
+			read_own(c);
+		break;
+	case JOIN_DONE:
+		break;
+	}
+}
+
+static uint64_t soonest(uint64_t now, uint64_t a, uint64_t b)
+{
+	uint64_t at = UINT64_MAX;
+
+	if (a > now && a < at)
+		at = a;
+	if (b > now && b < at)
+		at = b;
+	return at == UINT64_MAX ? now + RF_MS_NS : at;
+}
+
+uint64_t rf_join_wake(const struct rf_core *c)
+{
+	const struct join *j = &c->join;
+
+	switch (j->stage) {
+	case JOIN_WATCH:
+	case JOIN_SETTLE:
+		return soonest(c->now, j->until_ns, j->look_ns);
+	case JOIN_REVOKE:
+		return soonest(c->now, j->until_ns, j->retry_ns);
+	default:
+		return soonest(c->now, j->look_ns, 0);
+	}
+}

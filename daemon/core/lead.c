@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A leadership from the open gate to the closed one (§8):
+ *
+ *   opened -> committed state loaded -> reconcile hook -> active, promote hook
+ *   lost   -> revoke and drain -> cancel all work, demote hook -> slot CLOSED
+ *          -> epoch RELEASED (if it was not superseded)
+ */
+#include "state.h"
+
+#define HOOK_BIT(h) ((uint8_t)(1u << (h)))
+
+/* ---- history ---- */
+
+void rf_history_push(struct rf_core *c, struct volume *v)
+{
+	struct rf_history *h = &v->history;
+	uint32_t index = (uint32_t)(v->my_epoch % c->super.history);
+	struct io io = {.write_offset = rf_geo_history(&c->super, v->number, index),
+			.write_len = rf_sector(c),
+			.data = v->history_bytes,
+			.data_len = RF_RECORD_BYTES};
+
+	for (uint32_t d = 0; d < c->disks; d++) {
+		if (!rf_push_due(&v->history_push, d))
+			continue;
+		rf_history_encode(v->history_bytes, &c->super.id, v->number, index, h);
+		if (rf_op_start(c, OP_HISTORY, d, v->number, 0, v->history_push.version, &io))
+			rf_push_given(&v->history_push, d);
+	}
+}
+
+static void history_change(struct rf_core *c, struct volume *v)
+{
+	struct rf_history *h = &v->history;
+
+	h->seq++;
+	h->epoch = v->my_epoch;
+	h->incarnation = c->incarnation;
+	h->owner = c->me;
+	h->excluded_by = v->excluded_by;
+	__builtin_memcpy(h->host, c->cfg.host, sizeof(h->host));
+	v->history_push.version++;
+}
+
+/* ---- up ---- */
+
+void rf_lead_opened(struct rf_core *c, struct volume *v)
+{
+	rf_assert(v->role == RF_ROLE_OPENING && v->lease.opened);
+	v->role = RF_ROLE_LOADING;
+	v->mark_ns = c->now;
+	rf_commit_load(c, v);
+}
+
+void rf_lead_loaded(struct rf_core *c, struct volume *v)
+{
+	rf_assert(v->role == RF_ROLE_LOADING);
+	v->role = RF_ROLE_RECONCILING;
+	rf_emit_hook(c, v, RF_HOOK_RECONCILE);
+}
+
+static void become_active(struct rf_core *c, struct volume *v)
+{
+	v->role = RF_ROLE_ACTIVE;
+	v->history.reconcile_us = (uint32_t)((c->now - v->mark_ns) / 1000);
+	v->history.start_unix_ns = c->unix_ns;
+	v->since_unix_ns = c->unix_ns;
+	history_change(c, v);
+	rf_emit_say(c, v, RF_SAY_ACTIVE, c->me, v->my_epoch, v->history.cause,
+		    c->now - v->campaign_ns);
+	rf_emit_hook(c, v, RF_HOOK_PROMOTE);
+}
+
+void rf_lead_hook(struct rf_core *c, struct volume *v, uint32_t hook, uint64_t epoch,
+		  int32_t status)
+{
+	if (epoch != v->my_epoch || hook < 1 || hook > RF_HOOK_LAST)
+		return;
+	if (v->role == RF_ROLE_CLOSING) {
+		v->closing.hooks &= (uint8_t)~HOOK_BIT(hook);
+	} else if (v->role == RF_ROLE_RECONCILING && hook == RF_HOOK_RECONCILE) {
+		if (status == 0) {
+			become_active(c, v);
+			return;
+		}
+		rf_emit_say(c, v, RF_SAY_RECONCILE_FAILED, c->me, v->my_epoch,
+			    (uint64_t)(int64_t)status, 0);
+		rf_lead_lose(c, v, RF_CAUSE_RECONCILE, 0);
+	}
+}
+
+/* ---- down ---- */
+
+/* How long this node lets others campaign first after it left by itself. */
+static uint64_t holdoff(const struct rf_core *c, enum rf_cause cause)
+{
+	switch (cause) {
+	case RF_CAUSE_RESIGNED:
+	case RF_CAUSE_HANDOVER:
+		return 4 * c->suspect_ns;
+	case RF_CAUSE_ISOLATED:
+		return c->isolation_ns + 2 * c->suspect_ns;
+	case RF_CAUSE_RECONCILE:
+		return 10 * c->suspect_ns;
+	case RF_CAUSE_GATE:
+	case RF_CAUSE_EXPIRED:
+		return 2 * c->suspect_ns;
+	default:
+		return 0;
+	}
+}
+
+static bool voluntary(enum rf_cause cause)
+{
+	return cause == RF_CAUSE_RESIGNED || cause == RF_CAUSE_HANDOVER ||
+	       cause == RF_CAUSE_SHUTDOWN;
+}
+
+static void revoke(struct rf_core *c, struct volume *v)
+{
+	v->closing.revoking = true;
+	rf_emit_fence(c, RF_DO_REVOKE, v->number, v->my_epoch, c->incarnation, 0);
+}
+
+void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint32_t to)
+{
+	bool worked = v->role >= RF_ROLE_RECONCILING;
+
+	if (v->role == RF_ROLE_CANDIDATE || v->role == RF_ROLE_CLAIMING)
+		rf_campaign_abandon(c, v, c->hb_ns);
+	if (v->role < RF_ROLE_EXCLUDING || v->role > RF_ROLE_ACTIVE)
+		return;
+	rf_emit_withdraw(c, v->number); /* no grant may follow the revoke */
+	rf_emit_say(c, v, RF_SAY_LOSING, c->me, v->my_epoch, cause, 0);
+	v->role = RF_ROLE_CLOSING;
+	v->evicting = false;
+	v->closing = (struct closing){
+		.cause = cause,
+		.to = to,
+		.since_ns = c->now,
+		.worked = worked,
+		.quiet = !worked,
+		.by_epoch = v->decided > v->my_epoch ? v->decided : 0,
+	};
+	v->holdoff_ns = c->now + holdoff(c, cause);
+	v->history.end_cause = cause;
+	revoke(c, v); /* §8: the gate first */
+	rf_slot_change(c);
+}
+
+/* The answer to a revoke is a proof that nothing of this epoch is in flight; so is
+ * STALE: the enforcement point admits only a newer epoch. */
+void rf_lead_revoked(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result)
+{
+	struct closing *k = &v->closing;
+
+	if (v->role != RF_ROLE_CLOSING || epoch != v->my_epoch || k->drained)
+		return;
+	k->revoking = false;
+	if (result == RF_FENCE_OK || result == RF_FENCE_STALE) {
+		k->drained = true;
+		c->health &= ~RF_HEALTH_UNDRAINED;
+		rf_emit_say(c, v, RF_SAY_DRAINED, c->me, epoch, c->now - k->since_ns, 0);
+		return;
+	}
+	k->retry_ns = c->now + c->hb_ns;
+	c->health |= RF_HEALTH_UNDRAINED;
+	if (!k->undrained_said)
+		rf_emit_say(c, v, RF_SAY_UNDRAINED, c->me, epoch, c->now - k->since_ns, 0);
+	k->undrained_said = true;
+}
+
+/* A device that is stuck must not keep the work under it alive. */
+static void cancel(struct rf_core *c, struct volume *v)
+{
+	struct closing *k = &v->closing;
+	struct rf_effect *e;
+
+	if (k->cancelled || !k->worked || !(k->drained || c->now - k->since_ns >= c->grace_ns))
+		return;
+	k->cancelled = true;
+	e = rf_emit(c, RF_DO_CANCEL);
+	e->cancel.volume = v->number;
+	e->cancel.epoch = v->my_epoch;
+	if (!voluntary(k->cause)) {
+		k->hooks |= HOOK_BIT(RF_HOOK_LOST);
+		rf_emit_hook(c, v, RF_HOOK_LOST);
+	}
+	k->hooks |= HOOK_BIT(RF_HOOK_DEMOTE);
+	rf_emit_hook(c, v, RF_HOOK_DEMOTE);
+}
+
+static void tell(struct rf_core *c, struct volume *v)
+{
+	struct closing *k = &v->closing;
+	struct rf_msg m = {0};
+
+	if (k->by_epoch) { /* §7.1: the acknowledgement names the claim it saw */
+		m.kind = RF_WIRE_CLOSED;
+		m.closed.epoch = k->by_epoch;
+		m.closed.volume = (uint16_t)v->number;
+	} else {
+		rf_emit_say(c, v, RF_SAY_RELEASED, c->me, v->my_epoch, k->to, 0);
+		m.kind = RF_WIRE_RELEASED;
+		m.released.epoch = v->my_epoch;
+		m.released.volume = (uint16_t)v->number;
+		m.released.to = (uint16_t)k->to;
+	}
+	rf_emit_send(c, 0, &m);
+}
+
+static void finish(struct rf_core *c, struct volume *v)
+{
+	struct closing *k = &v->closing;
+
+	rf_emit_say(c, v, RF_SAY_CLOSED, c->me, v->my_epoch, k->cause, c->now - k->since_ns);
+	if (!k->by_epoch && v->epoch == v->my_epoch)
+		v->epoch_state = RF_EPOCH_RELEASED;
+	v->last_cause = k->cause;
+	v->role = RF_ROLE_FOLLOWER;
+	v->campaign.at_ns = 0;
+	v->history.end_unix_ns = c->unix_ns;
+	if (v->history.start_unix_ns)
+		history_change(c, v);
+	tell(c, v);
+}
+
+static void close_slot(struct rf_core *c, struct volume *v)
+{
+	struct closing *k = &v->closing;
+
+	/* §8: CLOSED only when drained and all work under it is gone */
+	if (RF_RULE(DRAIN, !k->drained) || !k->quiet || k->hooks ||
+	    (k->worked && !k->cancelled))
+		return;
+	if (v->decided > v->my_epoch)
+		k->by_epoch = v->decided;
+	if (v->slot_open) {
+		v->slot_open = false;
+		rf_slot_change(c);
+	}
+	if (!k->by_epoch && v->sector_record.state != RF_EPOCH_RELEASED) {
+		rf_sector_set(c, v, RF_EPOCH_RELEASED);
+		rf_sector_push(c, v);
+	}
+	if (!k->close_seq || rf_slot_majority(c) < k->close_seq)
+		return;
+	if (!k->by_epoch && !rf_push_settled(c, &v->sector, v->sector.version))
+		return;
+	finish(c, v);
+}
+
+void rf_lead_advance(struct rf_core *c, struct volume *v)
+{
+	struct closing *k = &v->closing;
+
+	if (v->history_push.version)
+		rf_history_push(c, v);
+	if (v->role != RF_ROLE_CLOSING)
+		return;
+	if (!k->drained && !k->revoking && c->now >= k->retry_ns)
+		revoke(c, v);
+	cancel(c, v);
+	close_slot(c, v);
+}
+
+uint64_t rf_lead_wake(const struct rf_core *c, const struct volume *v)
+{
+	const struct closing *k = &v->closing;
+	uint64_t at = 0;
+
+	if (v->role != RF_ROLE_CLOSING)
+		return 0;
+	if (!k->drained && !k->revoking)
+		at = k->retry_ns;
+	if (!k->cancelled && k->worked && (!at || k->since_ns + c->grace_ns < at))
+		at = k->since_ns + c->grace_ns;
+	return at > c->now ? at : 0;
+}

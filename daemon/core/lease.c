@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The lease (§8): opening the gate, keeping it open, noticing that it ends.
+ *
+ * On each disk a renewal is [write own slot with OPEN -> read claim region]. The
+ * time that counts is the one before the slot write was submitted. With several
+ * disks the lease runs from the time that a majority of disks can vouch for.
+ */
+#include <string.h>
+
+#include "state.h"
+
+bool rf_renewing(const struct volume *v)
+{
+	return v->slot_open && v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_ACTIVE;
+}
+
+/* §8: the first grant is a renewal too; the slot says OPEN before the gate opens. */
+void rf_lease_open(struct rf_core *c, struct volume *v)
+{
+	rf_assert(v->role == RF_ROLE_EXCLUDING);
+	rf_assert(v->my_epoch <= v->decided);
+	v->history.claim_us = (uint32_t)((v->phase2_ns - v->step.began_ns) / 1000);
+	v->history.prevote_us = (uint32_t)((v->step.began_ns - v->campaign_ns) / 1000);
+	v->history.exclude_us = (uint32_t)((c->now - v->phase2_ns) / 1000);
+	v->role = RF_ROLE_OPENING;
+	v->slot_open = true;
+	v->mark_ns = c->now;
+	memset(&v->lease, 0, sizeof(v->lease));
+	v->lease.margin_min_ns = (int64_t)c->lease_ns;
+	rf_slot_change(c);
+}
+
+/* The latest time that a majority of disks reaches. */
+static uint64_t vouched(const struct rf_core *c, const struct volume *v)
+{
+	uint64_t best = 0;
+
+	for (uint32_t d = 0; d < c->disks; d++) {
+		uint64_t at = v->lease.renewed_ns[d];
+		uint32_t reached = 0;
+
+		for (uint32_t k = 0; k < c->disks; k++)
+			reached += v->lease.renewed_ns[k] >= at;
+		if (at > best && RF_RULE(MAJORITY, true) && reached >= rf_majority(c->disks))
+			best = at;
+		else if (at > best && !RF_RULE(MAJORITY, true))
+			best = at;
+	}
+	return best;
+}
+
+static void grant(struct rf_core *c, struct volume *v)
+{
+	struct lease *l = &v->lease;
+
+	if (l->granting || l->sent_ns >= l->deadline_ns || l->deadline_ns <= c->now)
+		return;
+	/* a fence without deadlines is told once; §7 aborted needs no lease */
+	if (l->opened && !(v->can & RF_FENCE_CAN_DEADLINE))
+		return;
+	l->granting = true;
+	l->sent_ns = l->deadline_ns;
+	rf_emit_fence(c, RF_DO_GRANT, v->number, v->my_epoch, c->incarnation, l->deadline_ns);
+}
+
+static void extend(struct rf_core *c, struct volume *v, uint64_t begun_ns)
+{
+	struct lease *l = &v->lease;
+	uint64_t deadline = vouched(c, v);
+	int64_t margin = (int64_t)(l->deadline_ns - c->now);
+
+	if (!deadline)
+		return;
+	deadline += c->lease_ns;
+	if (deadline <= l->deadline_ns)
+		return;
+	if (l->opened && margin < l->margin_min_ns)
+		l->margin_min_ns = margin;
+	if (l->opened && margin < 0)
+		rf_emit_say(c, v, RF_SAY_RENEW_LATE, c->me, v->my_epoch, (uint64_t)-margin, 0);
+	else if (l->opened && c->now - begun_ns > c->lease_ns / 3 * 2)
+		rf_emit_say(c, v, RF_SAY_MARGIN, c->me, v->my_epoch,
+			    c->lease_ns - (c->now - begun_ns), c->lease_ns);
+	l->deadline_ns = deadline;
+	l->held_said = false;
+	grant(c, v);
+}
+
+/* §6: a slow winner turned the sector back. The owner of the highest decided epoch
+ * writes its own again; once the present write has reached that disk. */
+static void restore_sector(struct rf_core *c, struct volume *v, uint32_t disk)
+{
+	if (!RF_RULE(REWRITE, true) || v->sector.done[disk] != v->sector.version)
+		return;
+	rf_emit_say(c, v, RF_SAY_REWRITE_EPOCH, c->me, v->my_epoch, 0, 0);
+	rf_sector_set(c, v, RF_EPOCH_CLAIMED);
+}
+
+void rf_lease_observe(struct rf_core *c, struct volume *v, uint32_t disk, uint64_t begun_ns,
+		      uint64_t seq, const uint8_t *region)
+{
+	struct lease *l = &v->lease;
+	enum rf_claim_verdict verdict;
+	uint64_t at = RF_RULE(TIME_BEFORE, true) ? begun_ns : c->now; /* §2.4 */
+
+	if (!rf_renewing(v) || !l->open_seq || seq < l->open_seq)
+		return;
+	verdict = rf_region_judge(c, v, disk, region, v->my_epoch);
+	if (RF_RULE(RENEW_CHECK, verdict == RF_CLAIM_SUPERSEDED)) {
+		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
+		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+		return;
+	}
+	/* unreadable: cannot tell, so no renewal (§1); released: never mine again */
+	if (verdict == RF_CLAIM_UNREADABLE || verdict == RF_CLAIM_RELEASED)
+		return;
+	if (verdict == RF_CLAIM_OTHER)
+		restore_sector(c, v, disk);
+	if (at > l->renewed_ns[disk])
+		l->renewed_ns[disk] = at;
+	extend(c, v, begun_ns);
+}
+
+void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result)
+{
+	struct lease *l = &v->lease;
+
+	if (!rf_renewing(v) || epoch != v->my_epoch || !l->granting)
+		return;
+	l->granting = false;
+	if (result == RF_FENCE_OK && !l->opened) {
+		l->opened = true;
+		v->history.open_us = (uint32_t)((c->now - v->mark_ns) / 1000);
+		rf_emit_say(c, v, RF_SAY_OPENED, c->me, v->my_epoch,
+			    l->deadline_ns > c->now ? l->deadline_ns - c->now : 0, 0);
+		rf_lead_opened(c, v);
+	} else if (result == RF_FENCE_OK) {
+		grant(c, v);
+	} else if (result == RF_FENCE_STALE) {
+		rf_emit_say(c, v, RF_SAY_SUPERSEDED, 0, v->my_epoch, 0, 0);
+		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+	} else {
+		rf_emit_say(c, v, RF_SAY_GATE_FAILED, c->me, v->my_epoch, RF_FENCE_GRANT,
+			    result);
+		if (!l->opened)
+			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
+		l->sent_ns = 0; /* an open gate runs out by itself; try at the next renewal */
+	}
+}
+
+void rf_lease_advance(struct rf_core *c, struct volume *v)
+{
+	struct lease *l = &v->lease;
+
+	if (!rf_renewing(v))
+		return;
+	if (RF_RULE(RENEW_CHECK, v->decided > v->my_epoch)) { /* learnt by another read */
+		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
+		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+		return;
+	}
+	if (!l->opened) {
+		if (c->now - v->mark_ns >= 2 * c->lease_ns)
+			rf_lead_lose(c, v, RF_CAUSE_EXPIRED, 0);
+		return;
+	}
+	if (c->now < l->deadline_ns)
+		return;
+	if (!l->held_said) {
+		l->held_said = true;
+		rf_emit_say(c, v, RF_SAY_LEASE_HELD, c->me, v->my_epoch,
+			    c->now - l->deadline_ns, 0);
+	}
+	if (RF_RULE(EXPIRE, c->now - l->deadline_ns >= c->hold_ns))
+		rf_lead_lose(c, v, RF_CAUSE_EXPIRED, 0);
+}
+
+uint64_t rf_lease_wake(const struct rf_core *c, const struct volume *v)
+{
+	uint64_t at;
+
+	if (!rf_renewing(v))
+		return 0;
+	at = v->lease.opened ? v->lease.deadline_ns : v->mark_ns + 2 * c->lease_ns;
+	if (at <= c->now)
+		at = v->lease.deadline_ns + c->hold_ns;
+	return at > c->now ? at : 0;
+}

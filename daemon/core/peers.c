@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The other nodes, as their slots and their datagrams show them.
+ *
+ * The two sources differ in weight. What a slot says is a fact; what a datagram
+ * says is a hint (it only moves suspicion, campaigns and the order of reads).
+ * A datagram counts only when its incarnation is the one in the sender's slot:
+ * replays of earlier lives do nothing (CASES 22).
+ */
+#include <string.h>
+
+#include "state.h"
+
+#define SCAN_A_BEAT 4u /* unheard nodes whose slots are read in one beat */
+
+/* ---- verdicts ---- */
+
+bool rf_peer_hears(const struct rf_core *c, uint32_t node)
+{
+	const struct peer *p = &c->peer[node];
+
+	return p->net_ns && c->now - p->net_ns < c->suspect_ns;
+}
+
+/* §4 "whose slots beat"; a slot that was never seen to move is unknown, and counts
+ * as beating for the slot timeout: neither instant nor endless (CASES 19). */
+bool rf_peer_beats(const struct rf_core *c, uint32_t node)
+{
+	const struct peer *p = &c->peer[node];
+
+	if (p->state != RF_SLOT_JOINED)
+		return false;
+	if (p->moved_ns)
+		return c->now - p->moved_ns < c->suspect_ns;
+	return c->now - p->first_ns < c->super.timing.slot_timeout_ms * RF_MS_NS;
+}
+
+void rf_peers_fill(struct rf_core *c, uint8_t *hears)
+{
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		rf_bit_set(hears, j - 1, j == c->me || rf_peer_hears(c, j));
+}
+
+/* ---- slots ---- */
+
+void rf_peer_read(struct rf_core *c, uint32_t node)
+{
+	struct io io = {.read_offset = rf_geo_slot(&c->super, node), .read_len = rf_sector(c)};
+
+	rf_assert(node >= 1 && node <= c->nodes && node != c->me);
+	c->peer[node].asked_ns = c->now;
+	for (uint32_t d = 0; d < c->disks; d++)
+		rf_op_start(c, OP_PEER, d, RF_NO_VOLUME, node, 0, &io);
+}
+
+static void begin_life(struct rf_core *c, uint32_t node, const struct rf_slot *s)
+{
+	struct peer *p = &c->peer[node];
+	bool known = p->incarnation != 0 && p->incarnation != s->incarnation;
+
+	p->incarnation = s->incarnation;
+	p->generation = s->generation;
+	p->disk_seq = s->seq;
+	p->disk_seq_ns = c->now;
+	p->seq = s->seq;
+	p->moved_ns = 0;
+	p->first_ns = c->now;
+	p->net_ns = 0;
+	p->clock_at_ns = 0;
+	p->lost_said = false;
+	if (known && c->join.stage == JOIN_DONE && s->state == RF_SLOT_JOINED)
+		rf_emit_say(c, NULL, RF_SAY_PEER_LIFE, node, 0, s->incarnation, s->generation);
+}
+
+static void copy_slot(struct peer *p, const struct rf_slot *s)
+{
+	p->state = s->state;
+	p->health = s->health;
+	p->priority = s->priority;
+	memcpy(p->gate_open, s->gate_open, sizeof(p->gate_open));
+	memcpy(p->leads, s->leads, sizeof(p->leads));
+	memcpy(p->hears, s->hears, sizeof(p->hears));
+	memcpy(p->grants, s->grants, sizeof(p->grants));
+	memcpy(p->host, s->host, sizeof(p->host));
+}
+
+/* What its slot says of the volumes it owns: a life sign, or a reason to look. */
+static void slot_on_volumes(struct rf_core *c, uint32_t node, const struct rf_slot *s,
+			    bool moved)
+{
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+		bool same = v->owner == node && v->owner_incarnation == s->incarnation;
+
+		if (v->owner != node || v->epoch_state != RF_EPOCH_CLAIMED)
+			continue;
+		if (same && rf_bit_get(s->leads, i)) {
+			if (moved)
+				v->seen_ns = c->now;
+		} else if (moved) {
+			rf_region_look(c, v);
+		}
+	}
+}
+
+static void slot_on_campaigns(struct rf_core *c, uint32_t node, const struct rf_slot *s)
+{
+	struct peer *p = &c->peer[node];
+	uint64_t want = (uint64_t)s->want_volume << 32 | s->want_round;
+
+	for (uint32_t k = 0; k < RF_SLOT_GRANTS; k++) {
+		const struct rf_grant *g = &s->grants[k];
+
+		if (g->candidate == c->me && g->volume < c->volumes)
+			rf_campaign_vote(c, &c->volume[g->volume], node, true, g->epoch,
+					 g->round, 0);
+	}
+	if (s->want_round == 0 || s->want_volume >= c->volumes || want == p->want_round_seen)
+		return;
+	p->want_round_seen = want;
+	rf_campaign_prevote(c, &c->volume[s->want_volume], node, s->want_epoch, s->want_round,
+			    rf_map_count(s->hears, c->nodes), true);
+}
+
+void rf_peer_slot(struct rf_core *c, uint32_t node, const uint8_t *record)
+{
+	struct peer *p = &c->peer[node];
+	struct rf_slot s;
+	bool moved;
+
+	rf_assert(node != c->me);
+	if (rf_slot_decode(record, &c->super.id, node, &s) != RF_RECORD_OK) {
+		if (p->state == 0)
+			p->state = 1; /* unreadable is never empty (§1) */
+		return;
+	}
+	if (s.incarnation != p->incarnation || p->state <= 1) {
+		if (p->state > 1 && s.seq < p->disk_seq)
+			return; /* a disk that missed the newer life */
+		begin_life(c, node, &s);
+	}
+	if (s.seq < p->disk_seq)
+		return;
+	moved = s.seq > p->seq;
+	if (s.seq > p->disk_seq) {
+		p->disk_seq = s.seq;
+		p->disk_seq_ns = c->now; /* §2.4, §7: t_r, taken after the read */
+	}
+	if (moved) {
+		p->seq = s.seq;
+		p->moved_ns = c->now;
+		p->lost_said = false;
+	}
+	copy_slot(p, &s);
+	if (c->join.stage != JOIN_DONE)
+		return;
+	slot_on_volumes(c, node, &s, moved || p->first_ns == c->now);
+	slot_on_campaigns(c, node, &s);
+	rf_exclusion_seen(c, node, &s);
+}
+
+/* ---- datagrams ---- */
+
+static void heartbeat_entry(struct rf_core *c, uint32_t from, const struct rf_msg_entry *e)
+{
+	struct volume *v = &c->volume[e->volume];
+
+	if (e->epoch > v->epoch && e->epoch > v->my_epoch) {
+		/* A hint: look at the disk; until the look it is a life sign, but one
+		 * that the disk never confirms stops counting. */
+		if (v->hint_epoch != e->epoch) {
+			v->hint_epoch = e->epoch;
+			v->hint_ns = c->now;
+		}
+		if (c->now - v->hint_ns < c->suspect_ns)
+			v->seen_ns = c->now;
+		rf_region_look(c, v);
+	} else if (e->epoch == v->epoch && v->owner == from &&
+		   v->owner_incarnation == c->peer[from].incarnation) {
+		v->seen_ns = c->now;
+	}
+}
+
+static void heartbeat(struct rf_core *c, uint32_t from, const struct rf_msg *m)
+{
+	struct peer *p = &c->peer[from];
+
+	p->health = m->heartbeat.health;
+	p->priority = m->heartbeat.priority;
+	memcpy(p->hears, m->heartbeat.hears, sizeof(p->hears));
+	p->clock_ns = m->heartbeat.clock_ns;
+	p->clock_at_ns = c->now;
+	if (m->heartbeat.slot_seq > p->seq) {
+		p->seq = m->heartbeat.slot_seq;
+		p->moved_ns = c->now;
+		p->lost_said = false;
+	}
+	if (m->heartbeat.echo == c->me && m->heartbeat.echo_ns <= c->now) {
+		uint64_t ns = c->now - m->heartbeat.echo_ns;
+		uint64_t held = m->heartbeat.echo_held_us * 1000ull;
+
+		if (ns >= held && ns - held < c->lease_ns)
+			p->rtt_us = (uint32_t)((ns - held) / 1000);
+	}
+	for (uint32_t k = 0; k < m->heartbeat.count; k++)
+		heartbeat_entry(c, from, &m->heartbeat.entries[k]);
+}
+
+static void released(struct rf_core *c, uint32_t from, const struct rf_msg *m)
+{
+	struct volume *v = &c->volume[m->released.volume];
+
+	rf_region_look(c, v);
+	if (m->released.epoch != v->epoch || v->owner != from || v->my_epoch >= v->epoch + 1)
+		return;
+	v->epoch_state = RF_EPOCH_RELEASED; /* a hint; the ballot will read the truth */
+	if (m->released.to == c->me)
+		rf_campaign_mandate(c, v);
+}
+
+static void refuse(struct rf_core *c, uint32_t from, enum rf_reject why, uint32_t kind)
+{
+	rf_emit_say(c, NULL, RF_SAY_MESSAGE_REFUSED, from, 0, why, kind);
+}
+
+void rf_peer_message(struct rf_core *c, const struct rf_event *e)
+{
+	uint32_t from = e->message.from;
+	struct rf_msg m;
+	struct peer *p;
+
+	if (from < 1 || from > c->nodes || from == c->me ||
+	    rf_msg_decode(e->message.data, e->message.len, c->nodes, c->volumes, &m) != 0) {
+		refuse(c, from, RF_REJECT_FORM, 0);
+		return;
+	}
+	p = &c->peer[from];
+	if (c->join.stage != JOIN_DONE)
+		return;
+	if (RF_RULE(LIFE, e->message.incarnation != p->incarnation)) {
+		refuse(c, from, RF_REJECT_LIFE, m.kind);
+		if (c->now - p->asked_ns >= c->hb_ns / 2)
+			rf_peer_read(c, from);
+		return;
+	}
+	p->net_ns = c->now;
+	switch ((enum rf_wire_kind)m.kind) {
+	case RF_WIRE_HEARTBEAT:
+		heartbeat(c, from, &m);
+		break;
+	case RF_WIRE_PREVOTE:
+		rf_campaign_prevote(c, &c->volume[m.prevote.volume], from, m.prevote.epoch,
+				    m.prevote.round, m.prevote.hears, false);
+		break;
+	case RF_WIRE_VOTE:
+		if (m.vote.candidate == c->me)
+			rf_campaign_vote(c, &c->volume[m.vote.volume], from, m.vote.granted,
+					 m.vote.epoch, m.vote.round, m.vote.known);
+		break;
+	case RF_WIRE_CLOSED:
+		rf_exclusion_closed(c, &c->volume[m.closed.volume], from, m.closed.epoch);
+		break;
+	case RF_WIRE_RELEASED:
+		released(c, from, &m);
+		break;
+	}
+}
+
+/* ---- each beat ---- */
+
+/* Nodes that the network does not show are watched on the disk. Those that seem
+ * dead or were never there only while somebody may need their votes. */
+static bool worth_scanning(const struct rf_core *c, uint32_t node, bool searching)
+{
+	const struct peer *p = &c->peer[node];
+
+	if (node == c->me || rf_peer_hears(c, node) || p->asked_ns == c->now)
+		return false;
+	if (searching || rf_peer_beats(c, node) || p->state <= 1)
+		return true;
+	return p->state == RF_SLOT_JOINED && p->moved_ns &&
+	       c->now - p->moved_ns < 2 * c->suspect_ns;
+}
+
+static bool searching(const struct rf_core *c)
+{
+	for (uint32_t i = 0; i < c->volumes; i++)
+		if (c->volume[i].role <= RF_ROLE_CANDIDATE && rf_leaderless(c, &c->volume[i]))
+			return true;
+	return false;
+}
+
+void rf_peers_scan(struct rf_core *c)
+{
+	bool all = searching(c);
+	uint32_t reads = 0;
+
+	for (uint32_t n = 0; n < c->nodes; n++) {
+		uint32_t j = 1 + (c->scan * SCAN_A_BEAT + n) % c->nodes;
+		struct peer *p = &c->peer[j];
+
+		if (j == c->me)
+			continue;
+		if (!p->lost_said && p->moved_ns && !rf_peer_beats(c, j) &&
+		    !rf_peer_hears(c, j)) {
+			p->lost_said = true;
+			rf_emit_say(c, NULL, RF_SAY_PEER_LOST, j, 0,
+				    p->net_ns ? c->now - p->net_ns : 0, c->now - p->moved_ns);
+		}
+		if (reads < SCAN_A_BEAT && worth_scanning(c, j, all)) {
+			rf_peer_read(c, j);
+			reads++;
+		}
+	}
+}
+
+/* §4: hears more nodes first, then priority, then the lower id. 0 = the best. */
+uint32_t rf_peers_rank(const struct rf_core *c)
+{
+	uint32_t rank = 0, mine = 1;
+
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		mine += j != c->me && rf_peer_hears(c, j);
+	for (uint32_t j = 1; j <= c->nodes; j++) {
+		const struct peer *p = &c->peer[j];
+		uint32_t hears = rf_map_count(p->hears, c->nodes);
+
+		if (j == c->me || !rf_peer_beats(c, j) ||
+		    p->health & (RF_HEALTH_PAUSED | RF_HEALTH_BARRED | RF_HEALTH_STOPPED))
+			continue;
+		if (hears != mine)
+			rank += hears > mine;
+		else if (p->priority != c->cfg.priority)
+			rank += p->priority > c->cfg.priority;
+		else
+			rank += j < c->me;
+	}
+	return rank;
+}
+
+/*
+ * §4: a leader that hears fewer than half of the nodes whose slots beat resigns
+ * after the isolation time, so that the larger side can go on. When no unheard
+ * node hears more than I do there is no larger side: with the whole network
+ * gone every leader would resign in turn, for nothing.
+ */
+static bool isolated(const struct rf_core *c)
+{
+	uint32_t beating = 1, heard = 1, larger = 0;
+
+	for (uint32_t j = 1; j <= c->nodes; j++) {
+		if (j == c->me)
+			continue;
+		beating += rf_peer_beats(c, j);
+		heard += rf_peer_beats(c, j) && rf_peer_hears(c, j);
+	}
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		larger += j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j) &&
+			  rf_map_count(c->peer[j].hears, c->nodes) > heard;
+	return 2 * heard < beating && larger;
+}
+
+void rf_peers_isolation(struct rf_core *c)
+{
+	if (!isolated(c)) {
+		c->isolated_ns = 0;
+		return;
+	}
+	if (!c->isolated_ns)
+		c->isolated_ns = c->now;
+	if (c->now - c->isolated_ns < c->isolation_ns)
+		return;
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		struct volume *v = &c->volume[i];
+
+		if (v->role < RF_ROLE_EXCLUDING || v->role > RF_ROLE_ACTIVE)
+			continue;
+		rf_emit_say(c, v, RF_SAY_ISOLATED, c->me, v->my_epoch, 0, 0);
+		rf_lead_lose(c, v, RF_CAUSE_ISOLATED, 0);
+	}
+}

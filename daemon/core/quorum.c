@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Quorum arithmetic: pure, three-valued, defined for empty sets. */
+#include "state.h"
+
+uint32_t rf_count(uint8_t disks)
+{
+	uint32_t n = 0;
+
+	for (; disks; disks &= (uint8_t)(disks - 1))
+		n++;
+	return n;
+}
+
+uint32_t rf_map_count(const uint8_t *map, uint32_t bits)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < bits; i++)
+		n += rf_bit_get(map, i);
+	return n;
+}
+
+/* An empty set has no majority: it is lost, never won by default. */
+enum rf_verdict rf_quorum(uint32_t n, uint32_t yes, uint32_t no)
+{
+	rf_assert(yes + no <= n);
+	if (n && RF_RULE(MAJORITY, yes < rf_majority(n)))
+		return no > n - rf_majority(n) ? RF_LOST : RF_PENDING;
+	return n && yes ? RF_WON : n ? RF_PENDING : RF_LOST;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looking inside: for status, metrics and tests. Changes nothing. */
+#include "state.h"
+
+void rf_core_self(const struct rf_core *c, struct rf_core_self *out)
+{
+	uint32_t good = 0;
+
+	for (uint32_t d = 0; d < c->disks; d++)
+		good += !c->disk[d].failing;
+	*out = (struct rf_core_self){
+		.joined = c->join.stage == JOIN_DONE,
+		.halted = c->halted,
+		.paused = c->paused,
+		.incarnation = c->incarnation,
+		.generation = c->generation,
+		.seq = c->seq,
+		.health = c->health,
+		.disks = c->disks,
+		.disks_good = good,
+		.write_us = c->write_us,
+		.read_us = c->read_us,
+		.worst_us = c->worst_us,
+		.join_until_ns = c->join.stage == JOIN_DONE ? 0 : c->join.until_ns,
+		.join_stage = c->join.stage,
+	};
+}
+
+void rf_core_volume(const struct rf_core *c, uint32_t volume, struct rf_core_volume *out)
+{
+	const struct volume *v;
+	bool mine;
+
+	rf_assert(volume < c->volumes);
+	v = &c->volume[volume];
+	mine = v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_ACTIVE;
+	*out = (struct rf_core_volume){
+		.role = v->role,
+		.epoch = v->my_epoch > v->epoch ? v->my_epoch : v->epoch,
+		.owner = v->my_epoch > v->epoch ? c->me : v->owner,
+		.owner_incarnation =
+			v->my_epoch > v->epoch ? c->incarnation : v->owner_incarnation,
+		.has_leader = mine || !rf_leaderless(c, v),
+		.suspected = v->suspected,
+		.unreadable = v->unreadable || v->own_unreadable,
+		.lease_ns = mine ? v->lease.deadline_ns : 0,
+		.margin_min_ns = v->lease.margin_min_ns,
+		.silent_since_ns = v->seen_ns,
+		.since_unix_ns = v->since_unix_ns,
+		.cause = mine ? v->history.cause : v->last_cause,
+		.excluded_by = mine ? v->excluded_by : 0,
+		.can = v->can,
+	};
+}
+
+void rf_core_peer(const struct rf_core *c, uint32_t node, struct rf_core_peer *out)
+{
+	const struct peer *p;
+
+	rf_assert(node >= 1 && node <= c->nodes);
+	p = &c->peer[node];
+	*out = (struct rf_core_peer){
+		.state = p->state,
+		.health = p->health,
+		.priority = p->priority,
+		.rtt_us = p->rtt_us,
+		.incarnation = p->incarnation,
+		.seq = p->seq,
+		.net_ns = p->net_ns,
+		.disk_ns = p->moved_ns,
+		.gate_open = p->gate_open,
+		.hears = p->hears,
+		.host = p->host,
+	};
+}
