@@ -138,7 +138,7 @@ uint32_t rf_core_effects_max(const struct rf_core_config *cfg)
 {
 	const struct rf_super *s = &cfg->super;
 
-	return ops_max(cfg) + 64 + 16 * s->volumes + 4 * s->id.nodes;
+	return ops_max(cfg) + 512 + 20 * s->volumes + 4 * s->id.nodes;
 }
 
 static size_t arena_bytes(const struct rf_core_config *cfg)
