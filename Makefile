@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# ringfence. `make help` lists the targets.
+#
+#   make CC=clang                 another compiler
+#   make SAN=address,undefined    sanitizers
+#   make VARIANT=x EXTRA_CFLAGS=…  any other build, beside the normal one
+#
+# Each such variant has its own directory under build/. Rooms describe what
+# they build in fragments (build.mk) with the functions rf_archive, rf_program,
+# rf_plugin and rf_test below. Sources are listed by name, never by wildcard.
+
+VERSION := 0.1.0
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+SAN ?=
+VARIANT ?=
+EXTRA_CFLAGS ?=
+PKG_CONFIG ?= pkg-config
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SBINDIR ?= $(PREFIX)/sbin
+BINDIR ?= $(PREFIX)/bin
+LIBEXECDIR ?= $(PREFIX)/libexec/ringfence
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+
+# ---- where this variant is built ----
+
+empty :=
+space := $(empty) $(empty)
+comma := ,
+rf_cc_part := $(filter-out gcc,$(notdir $(CC)))
+rf_san_part := $(subst $(comma),+,$(SAN))
+rf_variant := $(subst $(space),-,$(strip $(rf_cc_part) $(rf_san_part) $(VARIANT)))
+B := build$(addprefix /,$(rf_variant))
+export RF_BUILD := $(abspath $(B))
+
+# ---- flags ----
+
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+HARDEN := -fstack-protector-strong
+ifeq ($(SAN),)
+HARDEN += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+else
+SANFLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+
+RF_CPPFLAGS := -Iinclude -Idaemon -D_GNU_SOURCE -DRF_VERSION='"$(VERSION)"'
+RF_CFLAGS := -std=gnu11 -O2 -g $(WARN) $(HARDEN) $(SANFLAGS) -fPIC -fvisibility=hidden
+RF_LDFLAGS := $(SANFLAGS) -Wl,-z,relro,-z,now
+
+# Debug checks are never compiled out: a build that asks for it is refused.
+ifneq ($(findstring NDEBUG,$(EXTRA_CFLAGS) $(CFLAGS) $(CPPFLAGS)),)
+$(error NDEBUG is not supported: assertions are part of the safety argument)
+endif
+
+# ---- what fragments use ----
+#
+# $(call rf_archive,NAME,SOURCES[,PKGS])           $(B)/lib/NAME.a
+# $(call rf_program,NAME,SOURCES,ARCHIVES,PKGS)    $(B)/bin/NAME
+# $(call rf_plugin,NAME,SOURCES,ARCHIVES,PKGS)     $(B)/lib/NAME.so
+# $(call rf_test,NAME,SOURCES,ARCHIVES,PKGS)       $(B)/tests/NAME, a unit test
+#
+# ARCHIVES are NAMEs of rf_archive, PKGS names of pkg-config. An object belongs
+# to its source: however many programs list it, it is compiled once.
+# A level of `make check` is a target: append its name to CHECK_LEVELS.
+
+PROGRAMS :=
+PLUGINS :=
+ARCHIVES :=
+UNIT_TESTS :=
+CHECK_LEVELS :=
+FAST_LEVELS :=
+RF_OBJECTS :=
+
+rf_objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
+rf_archives = $(patsubst %,$(B)/lib/%.a,$(1))
+rf_flags = $(if $(strip $(RF_PKGS)),$$($(PKG_CONFIG) --$(1) $(sort $(RF_PKGS))))
+say = @printf '  %-7s %s\n' $(1) $(2)
+
+define rf_compile
+RF_OBJECTS += $(call rf_objects,$(1))
+$(call rf_objects,$(1)): RF_PKGS += $(2)
+endef
+
+define rf_archive
+$(call rf_compile,$(2),$(3))
+ARCHIVES += $(1)
+$(B)/lib/$(strip $(1)).a: $(call rf_objects,$(2))
+endef
+
+define rf_link
+$(call rf_compile,$(2),$(4))
+$(1): private RF_PKGS := $(4)
+$(1): $(call rf_objects,$(2)) $(call rf_archives,$(3))
+endef
+
+define rf_program
+$(call rf_link,$(B)/bin/$(strip $(1)),$(2),$(3),$(4))
+PROGRAMS += $(1)
+endef
+
+define rf_plugin
+$(call rf_link,$(B)/lib/$(strip $(1)).so,$(2),$(3),$(4))
+PLUGINS += $(1)
+endef
+
+define rf_test
+$(call rf_link,$(B)/tests/$(strip $(1)),$(2),$(3),$(4) cmocka)
+UNIT_TESTS += $(1)
+endef
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all help check check-fast check-unit lint install clean dist tests
+
+# ---- on a fresh machine, `make demo` and `make check` fetch what they need ----
+
+ifneq ($(filter demo check,$(MAKECMDGOALS)),)
+ifeq ($(findstring n,$(firstword -$(MAKEFLAGS)))$(RF_BOOTSTRAPPED),)
+ifneq ($(wildcard tools/bootstrap),)
+$(shell tools/bootstrap >&2)
+ifneq ($(.SHELLSTATUS),0)
+$(warning packages are missing (listed above): going on without them)
+endif
+export RF_BOOTSTRAPPED := 1
+endif
+endif
+endif
+
+# ---- the rooms ----
+
+-include daemon/build.mk
+-include fence/build.mk
+-include fence/nbd/build.mk
+-include fence/dm/build.mk
+-include tools/build.mk
+-include tools/demo/build.mk
+-include tests/build.mk
+-include tests/unit/build.mk
+-include tests/scenario/build.mk
+-include tests/sim/build.mk
+-include tests/model/build.mk
+-include tests/fuzz/build.mk
+-include tests/e2e/build.mk
+-include tests/nbd/build.mk
+-include tests/vm/build.mk
+-include tests/bench/build.mk
+
+# The core is freestanding (`make lint` reads its symbols): no call may be added
+# by the compiler's hardening.
+$(B)/obj/daemon/core/%.o: RF_PURE := -fno-stack-protector -U_FORTIFY_SOURCE
+
+# ---- how things are made ----
+
+$(B)/obj/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	@$(CC) $(RF_CPPFLAGS) $(CPPFLAGS) $(RF_CFLAGS) $(RF_PURE) $(CFLAGS) $(EXTRA_CFLAGS) \
+		$(call rf_flags,cflags) -MMD -MP -c -o $@ $<
+
+$(B)/lib/%.a:
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@$(AR) rcsD $@ $(filter %.o,$^)
+
+rf_link_line = $(CC) $(RF_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) $(RF_LDFLAGS) $(LDFLAGS) $(1) \
+	-o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+	$(call rf_flags,libs) $(LDLIBS)
+
+define rf_link_program
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	@$(call rf_link_line,-pie)
+endef
+
+$(B)/bin/%:
+	$(rf_link_program)
+
+$(B)/tests/%:
+	$(rf_link_program)
+
+$(B)/lib/%.so:
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	@$(call rf_link_line,-shared -Wl$(comma)-z$(comma)defs)
+
+-include $(patsubst %.o,%.d,$(sort $(RF_OBJECTS)))
+
+# ---- targets ----
+
+rf_built := $(patsubst %,$(B)/lib/%.a,$(ARCHIVES)) $(patsubst %,$(B)/bin/%,$(PROGRAMS)) \
+	$(patsubst %,$(B)/lib/%.so,$(PLUGINS))
+rf_tests := $(patsubst %,$(B)/tests/%,$(UNIT_TESTS))
+
+all: $(rf_built)
+
+tests: $(rf_tests)
+
+check-unit: $(rf_tests)
+	@tests/lib/run unit $^
+
+lint: all
+	@CC="$(CC)" tests/lint/run
+
+check-fast: all
+	@tests/lib/levels lint check-unit $(FAST_LEVELS)
+
+check: all
+	@tests/lib/levels lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS)
+
+install: all
+	@install -d $(DESTDIR)$(INCLUDEDIR)/ringfence
+	$(call say,INSTALL,$(DESTDIR)$(INCLUDEDIR)/ringfence)
+	@install -m 0644 include/ringfence/*.h $(DESTDIR)$(INCLUDEDIR)/ringfence/
+	$(call rf_install,0755,$(SBINDIR),$(filter $(B)/bin/ringfenced,$(rf_built)))
+	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
+	$(call rf_install,0755,$(LIBEXECDIR),$(filter $(B)/bin/ringfence-fencer,$(rf_built)))
+	$(call rf_install,0755,$(PLUGINDIR),$(patsubst %,$(B)/lib/%.so,$(PLUGINS)))
+	$(foreach s,5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),$(wildcard man/*.$(s))))
+
+# Where nbdkit looks for plugins, unless the packager says otherwise.
+PLUGINDIR ?= $(shell $(PKG_CONFIG) --variable=plugindir nbdkit)
+
+define rf_install
+$(if $(strip $(3)),@printf '  %-7s %s\n' INSTALL $(DESTDIR)$(2) && \
+	install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
+)
+endef
+
+clean:
+	@rm -rf build
+
+dist:
+	@mkdir -p build
+	@git archive --prefix=ringfence-$(VERSION)/ -o build/ringfence-$(VERSION).tar.gz HEAD
+	$(call say,DIST,build/ringfence-$(VERSION).tar.gz)
+
+help:
+	@echo 'all            daemon, tool, fencer, plugin (default)'
+	@echo 'demo           three nodes, four faults, no stale write (root)'
+	@echo 'check-fast     lint, unit and scenario tests'
+	@echo 'check          every test this machine can run'
+	@echo 'lint           structure, style, static analysis'
+	@echo 'install        DESTDIR= PREFIX= SBINDIR= LIBEXECDIR= PLUGINDIR= …'
+	@echo 'dist clean'
+	@echo 'variables      CC=clang SAN=address,undefined VARIANT= EXTRA_CFLAGS='
+	@echo 'levels         $(strip lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS))'
