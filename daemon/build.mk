@@ -2,5 +2,24 @@
 # The daemon: the pure core, then what moves bytes for it.
 
 $(eval $(call rf_archive,librf-core,\
+	daemon/core/ballot.c \
+	daemon/core/beat.c \
+	daemon/core/campaign.c \
+	daemon/core/claim.c \
+	daemon/core/codec_disk.c \
+	daemon/core/codec_meta.c \
+	daemon/core/codec_wire.c \
+	daemon/core/commit.c \
+	daemon/core/core.c \
 	daemon/core/crc32c.c \
+	daemon/core/exclusion.c \
+	daemon/core/geometry.c \
+	daemon/core/join.c \
+	daemon/core/lead.c \
+	daemon/core/lease.c \
+	daemon/core/op.c \
+	daemon/core/peers.c \
+	daemon/core/quorum.c \
+	daemon/core/timing.c \
+	daemon/core/view.c \
 ))
