@@ -1,306 +1,375 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of the protocol: slot, mailbox, epoch sector, ballot. */
-#include <string.h>
+/*
+ * The records that change while nodes run: slot, mailbox, epoch sector, ballot.
+ *
+ * A record whose checksum is good but whose content breaks a rule is answered
+ * with RF_RECORD_BAD_VERSION: it was not written by this format. Bytes named
+ * `zero` are checked; `reserved` ones are left to later compat features.
+ */
+#include "codec_bytes.h"
 
-#include "assert.h"
-#include "record.h"
+/* Code words: no single misread, stuck line or all-zero sector turns one into
+ * another (format.h). */
+#define WORD_DISTANCE 14
+#define FAR(a, b) _Static_assert(__builtin_popcount((a) ^ (b)) >= WORD_DISTANCE, #a " " #b)
+#define FAR_FROM_BLANK(a) \
+	FAR(a, 0u);       \
+	FAR(a, 0xffffffffu)
 
-/* Code words stay 14 bits apart from each other, from all zeros, from all ones. */
-#define DISTANCE(a, b) (__builtin_popcount((a) ^ (b)) >= 14)
-#define APART(w) RF_STATIC_ASSERT(DISTANCE(w, 0u) && DISTANCE(w, 0xffffffffu))
-#define PAIR(a, b) RF_STATIC_ASSERT(DISTANCE(a, b))
-APART(RF_SLOT_FREE);
-APART(RF_SLOT_JOINED);
-APART(RF_EPOCH_NONE);
-APART(RF_EPOCH_CLAIMED);
-APART(RF_EPOCH_RELEASED);
-APART(RF_ORDER_NONE);
-APART(RF_ORDER_STOP);
-PAIR(RF_SLOT_FREE, RF_SLOT_JOINED);
-PAIR(RF_EPOCH_NONE, RF_EPOCH_CLAIMED);
-PAIR(RF_EPOCH_NONE, RF_EPOCH_RELEASED);
-PAIR(RF_EPOCH_CLAIMED, RF_EPOCH_RELEASED);
-PAIR(RF_ORDER_NONE, RF_ORDER_STOP);
+FAR_FROM_BLANK(RF_SLOT_FREE);
+FAR_FROM_BLANK(RF_SLOT_JOINED);
+FAR_FROM_BLANK(RF_EPOCH_NONE);
+FAR_FROM_BLANK(RF_EPOCH_CLAIMED);
+FAR_FROM_BLANK(RF_EPOCH_RELEASED);
+FAR_FROM_BLANK(RF_ORDER_NONE);
+FAR_FROM_BLANK(RF_ORDER_STOP);
+FAR(RF_SLOT_FREE, RF_SLOT_JOINED);
+FAR(RF_SLOT_FREE, RF_EPOCH_NONE);
+FAR(RF_SLOT_FREE, RF_EPOCH_CLAIMED);
+FAR(RF_SLOT_FREE, RF_EPOCH_RELEASED);
+FAR(RF_SLOT_FREE, RF_ORDER_NONE);
+FAR(RF_SLOT_FREE, RF_ORDER_STOP);
+FAR(RF_SLOT_JOINED, RF_EPOCH_NONE);
+FAR(RF_SLOT_JOINED, RF_EPOCH_CLAIMED);
+FAR(RF_SLOT_JOINED, RF_EPOCH_RELEASED);
+FAR(RF_SLOT_JOINED, RF_ORDER_NONE);
+FAR(RF_SLOT_JOINED, RF_ORDER_STOP);
+FAR(RF_EPOCH_NONE, RF_EPOCH_CLAIMED);
+FAR(RF_EPOCH_NONE, RF_EPOCH_RELEASED);
+FAR(RF_EPOCH_NONE, RF_ORDER_NONE);
+FAR(RF_EPOCH_NONE, RF_ORDER_STOP);
+FAR(RF_EPOCH_CLAIMED, RF_EPOCH_RELEASED);
+FAR(RF_EPOCH_CLAIMED, RF_ORDER_NONE);
+FAR(RF_EPOCH_CLAIMED, RF_ORDER_STOP);
+FAR(RF_EPOCH_RELEASED, RF_ORDER_NONE);
+FAR(RF_EPOCH_RELEASED, RF_ORDER_STOP);
+FAR(RF_ORDER_NONE, RF_ORDER_STOP);
 
 /* ---- what all records share ---- */
 
-void rf_record_begin(void *record, const struct rf_area_id *id, uint16_t kind, uint32_t volume,
-		     uint32_t index, uint32_t part, uint64_t seq)
+void rf_record_begin(void *record, const struct rf_area_id *id, struct place at, uint64_t seq)
 {
 	struct rf_disk_header *h = record;
 
+	rf_assert(at.kind >= 1 && at.kind <= RF_KIND_LAST);
+	rf_assert(at.volume < RF_VOLUMES_MAX);
+	rf_assert(at.part <= 1);
 	memset(record, 0, RF_RECORD_BYTES);
-	h->magic = rf_put32(RF_DISK_MAGIC);
-	h->version = rf_put16(RF_FORMAT_VERSION);
-	h->kind = rf_put16(kind);
+	h->magic = put32(RF_DISK_MAGIC);
+	h->version = put16(RF_FORMAT_VERSION);
+	h->kind = put16(at.kind);
 	memcpy(h->cluster, id->cluster, RF_UUID_BYTES);
 	memcpy(h->area, id->area, RF_UUID_BYTES);
-	h->index = rf_put32(index);
-	h->volume = rf_put32(volume);
-	h->seq = rf_put64(seq);
-	h->part = rf_put32(part);
+	h->index = put32(at.index);
+	h->volume = put32(at.volume);
+	h->seq = put64(seq);
+	h->part = put32(at.part);
 }
 
-void rf_record_end(void *record)
+void rf_record_seal(void *record)
 {
-	__le32 *crc = (__le32 *)(void *)((uint8_t *)record + RF_CRC_OFFSET);
+	__le32 crc = put32(rf_crc32c(record, RF_CRC_OFFSET));
 
-	*crc = rf_put32(rf_crc32c(record, RF_CRC_OFFSET));
+	memcpy((char *)record + RF_CRC_OFFSET, &crc, sizeof(crc));
 }
 
-bool rf_text_ok(const char *text, size_t bytes)
+enum rf_record_verdict rf_record_open(const void *record, const struct rf_area_id *id,
+				      struct place at)
 {
-	for (size_t i = 0; i < bytes; i++) {
-		if (text[i] == 0)
-			return true;
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-			return false; /* no control characters reach a terminal */
-	}
-	return false;
+	const struct rf_disk_header *h = record;
+	enum rf_record_verdict verdict =
+		rf_record_check(record, id, at.kind, at.volume, at.index);
+
+	if (verdict != RF_RECORD_OK)
+		return verdict;
+	if (rf_get32(h->part) != at.part)
+		return RF_RECORD_MISPLACED;
+	return rf_get32(h->zero) ? RF_RECORD_BAD_VERSION : RF_RECORD_OK;
 }
 
-bool rf_zero(const void *p, size_t bytes)
+static bool node_exists(const struct rf_area_id *id, uint32_t node)
 {
-	const uint8_t *b = p;
-
-	while (bytes--)
-		if (*b++)
-			return false;
-	return true;
+	return node >= 1 && node <= id->nodes;
 }
 
 /* ---- slot ---- */
 
-static void encode_grants(struct rf_disk_slot *r, const struct rf_slot *in)
+static struct place slot_place(uint32_t node)
+{
+	return (struct place){.kind = RF_KIND_SLOT, .index = node};
+}
+
+static void grants_encode(struct rf_disk_slot *d, const struct rf_slot *in)
 {
 	for (uint32_t i = 0; i < RF_SLOT_GRANTS; i++) {
-		r->grants[i].epoch = rf_put64(in->grants[i].epoch);
-		r->grants[i].round = rf_put32(in->grants[i].round);
-		r->grants[i].volume = rf_put16(in->grants[i].volume);
-		r->grants[i].candidate = in->grants[i].candidate;
+		const struct rf_grant *g = &in->grants[i];
+
+		rf_assert(g->candidate <= RF_NODES_MAX);
+		rf_assert(g->volume < RF_VOLUMES_MAX);
+		d->grants[i].epoch = put64(g->epoch);
+		d->grants[i].round = put32(g->round);
+		d->grants[i].volume = put16(g->volume);
+		d->grants[i].candidate = g->candidate;
 	}
+}
+
+/* §3: a slot that is free says that no gate of this node is open. */
+static bool slot_state_ok(uint32_t state, uint64_t incarnation, const uint8_t *gate_open)
+{
+	if (state == RF_SLOT_FREE)
+		return all_zero(gate_open, RF_VOLUMES_MAX / 8);
+	return state == RF_SLOT_JOINED && incarnation;
 }
 
 void rf_slot_encode(void *record, const struct rf_area_id *id, uint32_t node,
 		    const struct rf_slot *in)
 {
-	struct rf_disk_slot *r = record;
+	struct rf_disk_slot *d = record;
 
-	rf_assert(node >= 1 && node <= id->nodes);
-	rf_assert(in->state == RF_SLOT_FREE || in->state == RF_SLOT_JOINED);
-	rf_record_begin(record, id, RF_KIND_SLOT, 0, node, 0, in->seq);
-	r->incarnation = rf_put64(in->incarnation);
-	r->generation = rf_put64(in->generation);
-	memcpy(r->boot_id, in->boot_id, sizeof(r->boot_id));
-	memcpy(r->host, in->host, sizeof(r->host));
-	r->host[sizeof(r->host) - 1] = 0;
-	r->state = rf_put32(in->state);
-	r->health = rf_put32(in->health);
-	r->unix_ns = rf_put64(in->unix_ns);
-	memcpy(r->gate_open, in->gate_open, sizeof(r->gate_open));
-	memcpy(r->leads, in->leads, sizeof(r->leads));
-	memcpy(r->hears, in->hears, sizeof(r->hears));
-	r->write_us = rf_put32(in->write_us);
-	r->read_us = rf_put32(in->read_us);
-	r->worst_us = rf_put32(in->worst_us);
-	r->priority = rf_put32(in->priority);
-	r->order_seq = rf_put64(in->order_seq);
-	r->want_epoch = rf_put64(in->want_epoch);
-	r->want_round = rf_put32(in->want_round);
-	r->want_volume = rf_put16(in->want_volume);
-	encode_grants(r, in);
-	rf_record_end(record);
+	rf_assert(node_exists(id, node));
+	rf_assert(slot_state_ok(in->state, in->incarnation, in->gate_open));
+	rf_assert(map_ok(in->hears, id->nodes, RF_NODES_MAX));
+	rf_assert(in->want_volume < RF_VOLUMES_MAX);
+	rf_record_begin(record, id, slot_place(node), in->seq);
+	d->incarnation = put64(in->incarnation);
+	d->generation = put64(in->generation);
+	memcpy(d->boot_id, in->boot_id, sizeof(d->boot_id));
+	put_text(d->host, in->host, sizeof(d->host));
+	d->state = put32(in->state);
+	d->health = put32(in->health);
+	d->unix_ns = put64(in->unix_ns);
+	memcpy(d->gate_open, in->gate_open, sizeof(d->gate_open));
+	memcpy(d->leads, in->leads, sizeof(d->leads));
+	memcpy(d->hears, in->hears, sizeof(d->hears));
+	d->write_us = put32(in->write_us);
+	d->read_us = put32(in->read_us);
+	d->worst_us = put32(in->worst_us);
+	d->priority = put32(in->priority);
+	d->order_seq = put64(in->order_seq);
+	d->want_epoch = put64(in->want_epoch);
+	d->want_round = put32(in->want_round);
+	d->want_volume = put16(in->want_volume);
+	grants_encode(d, in);
+	rf_record_seal(record);
 }
 
-static bool slot_sound(const struct rf_disk_slot *r)
+static bool grants_decode(struct rf_grant *out, const struct rf_disk_slot *d, uint32_t nodes)
 {
-	uint32_t state = rf_get32(r->state);
+	for (uint32_t i = 0; i < RF_SLOT_GRANTS; i++) {
+		const struct rf_disk_grant *g = &d->grants[i];
 
-	if (state != RF_SLOT_FREE && state != RF_SLOT_JOINED)
-		return false;
-	for (uint32_t i = 0; i < RF_SLOT_GRANTS; i++)
-		if (r->grants[i].zero || r->grants[i].candidate > RF_NODES_MAX ||
-		    rf_get16(r->grants[i].volume) >= RF_VOLUMES_MAX)
+		out[i] = (struct rf_grant){
+			.epoch = rf_get64(g->epoch),
+			.round = rf_get32(g->round),
+			.volume = rf_get16(g->volume),
+			.candidate = g->candidate,
+		};
+		if (g->zero || out[i].candidate > nodes || out[i].volume >= RF_VOLUMES_MAX)
 			return false;
-	return rf_text_ok(r->host, sizeof(r->host)) && rf_get16(r->zero) == 0 &&
-	       rf_get16(r->want_volume) < RF_VOLUMES_MAX &&
-	       rf_zero(r->reserved, sizeof(r->reserved));
+	}
+	return true;
+}
+
+static void slot_fields(struct rf_slot *s, const struct rf_disk_slot *d)
+{
+	*s = (struct rf_slot){
+		.seq = rf_get64(d->h.seq),
+		.incarnation = rf_get64(d->incarnation),
+		.generation = rf_get64(d->generation),
+		.unix_ns = rf_get64(d->unix_ns),
+		.order_seq = rf_get64(d->order_seq),
+		.state = rf_get32(d->state),
+		.health = rf_get32(d->health),
+		.priority = rf_get32(d->priority),
+		.write_us = rf_get32(d->write_us),
+		.read_us = rf_get32(d->read_us),
+		.worst_us = rf_get32(d->worst_us),
+		.want_epoch = rf_get64(d->want_epoch),
+		.want_round = rf_get32(d->want_round),
+		.want_volume = rf_get16(d->want_volume),
+	};
+	memcpy(s->boot_id, d->boot_id, sizeof(s->boot_id));
+	memcpy(s->host, d->host, sizeof(s->host));
+	memcpy(s->gate_open, d->gate_open, sizeof(s->gate_open));
+	memcpy(s->leads, d->leads, sizeof(s->leads));
+	memcpy(s->hears, d->hears, sizeof(s->hears));
 }
 
 enum rf_record_verdict rf_slot_decode(const void *record, const struct rf_area_id *id,
 				      uint32_t node, struct rf_slot *out)
 {
-	const struct rf_disk_slot *r = record;
-	enum rf_record_verdict verdict = rf_record_open(record, id, RF_KIND_SLOT, 0, node, 0);
+	const struct rf_disk_slot *d = record;
+	enum rf_record_verdict verdict = rf_record_open(record, id, slot_place(node));
+	struct rf_slot s;
 
 	if (verdict != RF_RECORD_OK)
 		return verdict;
-	if (!slot_sound(r))
+	slot_fields(&s, d);
+	if (!slot_state_ok(s.state, s.incarnation, s.gate_open) ||
+	    !text_ok(s.host, sizeof(s.host)) || !map_ok(s.hears, id->nodes, RF_NODES_MAX) ||
+	    s.want_volume >= RF_VOLUMES_MAX || rf_get16(d->zero) ||
+	    !grants_decode(s.grants, d, id->nodes))
 		return RF_RECORD_BAD_VERSION;
-	memset(out, 0, sizeof(*out));
-	out->seq = rf_get64(r->h.seq);
-	out->incarnation = rf_get64(r->incarnation);
-	out->generation = rf_get64(r->generation);
-	memcpy(out->boot_id, r->boot_id, sizeof(out->boot_id));
-	memcpy(out->host, r->host, sizeof(out->host));
-	out->state = rf_get32(r->state);
-	out->health = rf_get32(r->health);
-	out->unix_ns = rf_get64(r->unix_ns);
-	memcpy(out->gate_open, r->gate_open, sizeof(out->gate_open));
-	memcpy(out->leads, r->leads, sizeof(out->leads));
-	memcpy(out->hears, r->hears, sizeof(out->hears));
-	out->write_us = rf_get32(r->write_us);
-	out->read_us = rf_get32(r->read_us);
-	out->worst_us = rf_get32(r->worst_us);
-	out->priority = rf_get32(r->priority);
-	out->order_seq = rf_get64(r->order_seq);
-	out->want_epoch = rf_get64(r->want_epoch);
-	out->want_round = rf_get32(r->want_round);
-	out->want_volume = rf_get16(r->want_volume);
-	for (uint32_t i = 0; i < RF_SLOT_GRANTS; i++) {
-		out->grants[i].epoch = rf_get64(r->grants[i].epoch);
-		out->grants[i].round = rf_get32(r->grants[i].round);
-		out->grants[i].volume = rf_get16(r->grants[i].volume);
-		out->grants[i].candidate = r->grants[i].candidate;
-	}
+	*out = s;
 	return RF_RECORD_OK;
 }
 
 /* ---- mailbox ---- */
 
+static struct place mailbox_place(uint32_t node)
+{
+	return (struct place){.kind = RF_KIND_MAILBOX, .index = node};
+}
+
+static bool mailbox_ok(const struct rf_mailbox *m, const struct rf_area_id *id)
+{
+	if (m->from > id->nodes)
+		return false;
+	return m->order == RF_ORDER_NONE || m->order == RF_ORDER_STOP;
+}
+
 void rf_mailbox_encode(void *record, const struct rf_area_id *id, uint32_t node,
 		       const struct rf_mailbox *in)
 {
-	struct rf_disk_mailbox *r = record;
+	struct rf_disk_mailbox *d = record;
 
-	rf_assert(in->order == RF_ORDER_NONE || in->order == RF_ORDER_STOP);
-	rf_record_begin(record, id, RF_KIND_MAILBOX, 0, node, 0, in->seq);
-	r->order = rf_put32(in->order);
-	r->from = rf_put32(in->from);
-	r->incarnation = rf_put64(in->incarnation);
-	r->unix_ns = rf_put64(in->unix_ns);
-	rf_record_end(record);
+	rf_assert(node_exists(id, node));
+	rf_assert(mailbox_ok(in, id));
+	rf_record_begin(record, id, mailbox_place(node), in->seq);
+	d->order = put32(in->order);
+	d->from = put32(in->from);
+	d->incarnation = put64(in->incarnation);
+	d->unix_ns = put64(in->unix_ns);
+	rf_record_seal(record);
 }
 
 enum rf_record_verdict rf_mailbox_decode(const void *record, const struct rf_area_id *id,
 					 uint32_t node, struct rf_mailbox *out)
 {
-	const struct rf_disk_mailbox *r = record;
-	enum rf_record_verdict verdict =
-		rf_record_open(record, id, RF_KIND_MAILBOX, 0, node, 0);
-	uint32_t order;
+	const struct rf_disk_mailbox *d = record;
+	enum rf_record_verdict verdict = rf_record_open(record, id, mailbox_place(node));
+	struct rf_mailbox m;
 
 	if (verdict != RF_RECORD_OK)
 		return verdict;
-	order = rf_get32(r->order);
-	if ((order != RF_ORDER_NONE && order != RF_ORDER_STOP) ||
-	    rf_get32(r->from) > id->nodes || !rf_zero(r->reserved, sizeof(r->reserved)))
-		return RF_RECORD_BAD_VERSION;
-	*out = (struct rf_mailbox){
-		.seq = rf_get64(r->h.seq),
-		.incarnation = rf_get64(r->incarnation),
-		.unix_ns = rf_get64(r->unix_ns),
-		.order = order,
-		.from = rf_get32(r->from),
+	m = (struct rf_mailbox){
+		.seq = rf_get64(d->h.seq),
+		.incarnation = rf_get64(d->incarnation),
+		.unix_ns = rf_get64(d->unix_ns),
+		.order = rf_get32(d->order),
+		.from = rf_get32(d->from),
 	};
+	if (!mailbox_ok(&m, id))
+		return RF_RECORD_BAD_VERSION;
+	*out = m;
 	return RF_RECORD_OK;
 }
 
 /* ---- epoch sector ---- */
 
-static bool epoch_sound(uint32_t state, uint64_t epoch, uint32_t owner, uint32_t nodes)
+static struct place epoch_place(uint32_t volume)
 {
-	if (state == RF_EPOCH_NONE)
-		return epoch == 0 && owner == 0;
-	return (state == RF_EPOCH_CLAIMED || state == RF_EPOCH_RELEASED) && epoch != 0 &&
-	       owner >= 1 && owner <= nodes;
+	return (struct place){.kind = RF_KIND_EPOCH, .volume = volume};
+}
+
+static bool epoch_ok(const struct rf_epoch *e, const struct rf_area_id *id)
+{
+	if (e->state == RF_EPOCH_NONE)
+		return !e->epoch && !e->owner && !e->incarnation;
+	if (e->state != RF_EPOCH_CLAIMED && e->state != RF_EPOCH_RELEASED)
+		return false;
+	return e->epoch && e->incarnation && node_exists(id, e->owner);
 }
 
 void rf_epoch_encode(void *record, const struct rf_area_id *id, uint32_t volume,
 		     const struct rf_epoch *in)
 {
-	struct rf_disk_epoch *r = record;
+	struct rf_disk_epoch *d = record;
 
-	rf_assert(epoch_sound(in->state, in->epoch, in->owner, id->nodes));
-	rf_record_begin(record, id, RF_KIND_EPOCH, volume, 0, 0, in->seq);
-	r->epoch = rf_put64(in->epoch);
-	r->incarnation = rf_put64(in->incarnation);
-	r->owner = rf_put32(in->owner);
-	r->state = rf_put32(in->state);
-	r->unix_ns = rf_put64(in->unix_ns);
-	rf_record_end(record);
+	rf_assert(epoch_ok(in, id));
+	rf_record_begin(record, id, epoch_place(volume), in->seq);
+	d->epoch = put64(in->epoch);
+	d->incarnation = put64(in->incarnation);
+	d->owner = put32(in->owner);
+	d->state = put32(in->state);
+	d->unix_ns = put64(in->unix_ns);
+	rf_record_seal(record);
 }
 
 enum rf_record_verdict rf_epoch_decode(const void *record, const struct rf_area_id *id,
 				       uint32_t volume, struct rf_epoch *out)
 {
-	const struct rf_disk_epoch *r = record;
-	enum rf_record_verdict verdict =
-		rf_record_open(record, id, RF_KIND_EPOCH, volume, 0, 0);
+	const struct rf_disk_epoch *d = record;
+	enum rf_record_verdict verdict = rf_record_open(record, id, epoch_place(volume));
+	struct rf_epoch e;
 
 	if (verdict != RF_RECORD_OK)
 		return verdict;
-	if (!epoch_sound(rf_get32(r->state), rf_get64(r->epoch), rf_get32(r->owner),
-			 id->nodes) ||
-	    !rf_zero(r->reserved, sizeof(r->reserved)))
-		return RF_RECORD_BAD_VERSION;
-	*out = (struct rf_epoch){
-		.seq = rf_get64(r->h.seq),
-		.epoch = rf_get64(r->epoch),
-		.incarnation = rf_get64(r->incarnation),
-		.unix_ns = rf_get64(r->unix_ns),
-		.owner = rf_get32(r->owner),
-		.state = rf_get32(r->state),
+	e = (struct rf_epoch){
+		.seq = rf_get64(d->h.seq),
+		.epoch = rf_get64(d->epoch),
+		.incarnation = rf_get64(d->incarnation),
+		.unix_ns = rf_get64(d->unix_ns),
+		.owner = rf_get32(d->owner),
+		.state = rf_get32(d->state),
 	};
+	if (!epoch_ok(&e, id))
+		return RF_RECORD_BAD_VERSION;
+	*out = e;
 	return RF_RECORD_OK;
 }
 
 /* ---- ballot ---- */
 
-static bool ballot_sound(const struct rf_ballot *b, uint32_t nodes)
+static struct place ballot_place(uint32_t volume, uint32_t node)
 {
-	if (b->instance == 0)
-		return !b->mbal && !b->bal && !b->value_node && !b->value_incarnation;
-	if (b->bal > b->mbal || b->value_node > nodes)
-		return false;
-	return b->bal ? b->value_node >= 1 : b->value_node == 0;
+	return (struct place){.kind = RF_KIND_BALLOT, .volume = volume, .index = node};
+}
+
+/* §5: a ballot never stands above the highest one entered, and has a value. */
+static bool ballot_ok(const struct rf_ballot *b, const struct rf_area_id *id)
+{
+	if (!b->instance || !b->mbal)
+		return !b->instance && !b->mbal && !b->bal && !b->value_node;
+	if (!b->bal)
+		return b->value_node <= id->nodes;
+	return b->bal <= b->mbal && node_exists(id, b->value_node) && b->value_incarnation;
 }
 
 void rf_ballot_encode(void *record, const struct rf_area_id *id, uint32_t volume, uint32_t node,
 		      const struct rf_ballot *in)
 {
-	struct rf_disk_ballot *r = record;
+	struct rf_disk_ballot *d = record;
 
-	rf_assert(ballot_sound(in, id->nodes));
-	rf_record_begin(record, id, RF_KIND_BALLOT, volume, node, 0, in->seq);
-	r->instance = rf_put64(in->instance);
-	r->mbal = rf_put64(in->mbal);
-	r->bal = rf_put64(in->bal);
-	r->value_incarnation = rf_put64(in->value_incarnation);
-	r->value_node = rf_put32(in->value_node);
-	rf_record_end(record);
+	rf_assert(node_exists(id, node));
+	rf_assert(ballot_ok(in, id));
+	rf_record_begin(record, id, ballot_place(volume, node), in->seq);
+	d->instance = put64(in->instance);
+	d->mbal = put64(in->mbal);
+	d->bal = put64(in->bal);
+	d->value_incarnation = put64(in->value_incarnation);
+	d->value_node = put32(in->value_node);
+	rf_record_seal(record);
 }
 
 enum rf_record_verdict rf_ballot_decode(const void *record, const struct rf_area_id *id,
 					uint32_t volume, uint32_t node, struct rf_ballot *out)
 {
-	const struct rf_disk_ballot *r = record;
-	enum rf_record_verdict verdict =
-		rf_record_open(record, id, RF_KIND_BALLOT, volume, node, 0);
+	const struct rf_disk_ballot *d = record;
+	enum rf_record_verdict verdict = rf_record_open(record, id, ballot_place(volume, node));
 	struct rf_ballot b;
 
 	if (verdict != RF_RECORD_OK)
 		return verdict;
 	b = (struct rf_ballot){
-		.seq = rf_get64(r->h.seq),
-		.instance = rf_get64(r->instance),
-		.mbal = rf_get64(r->mbal),
-		.bal = rf_get64(r->bal),
-		.value_incarnation = rf_get64(r->value_incarnation),
-		.value_node = rf_get32(r->value_node),
+		.seq = rf_get64(d->h.seq),
+		.instance = rf_get64(d->instance),
+		.mbal = rf_get64(d->mbal),
+		.bal = rf_get64(d->bal),
+		.value_incarnation = rf_get64(d->value_incarnation),
+		.value_node = rf_get32(d->value_node),
 	};
-	if (!ballot_sound(&b, id->nodes) || rf_get32(r->zero) ||
-	    !rf_zero(r->reserved, sizeof(r->reserved)))
+	if (rf_get32(d->zero) || !ballot_ok(&b, id))
 		return RF_RECORD_BAD_VERSION;
 	*out = b;
 	return RF_RECORD_OK;

@@ -73,7 +73,7 @@ enum rf_kind {
  * all zeros and from all ones (asserted in the codec).
  */
 #define RF_SLOT_FREE 0x59c3a61du      /* cleanly closed, or never used */
-#define RF_SLOT_JOINED 0xb26e5d8au    /* a life of this node is or was using it */
+#define RF_SLOT_JOINED 0x892f902bu    /* a life of this node is or was using it */
 #define RF_EPOCH_NONE 0x3d95e26bu     /* no epoch was ever owned */
 #define RF_EPOCH_CLAIMED 0xc8764bb5u  /* owned; its gate may be open */
 #define RF_EPOCH_RELEASED 0x96ab1c72u /* owner drained and left: no wait needed */
