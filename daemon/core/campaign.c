@@ -158,9 +158,27 @@ void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns)
 		v->vote.candidate = 0;
 }
 
+/* Votes of nodes that the network does not reach come through the slots. */
+static bool needs_slots(const struct rf_core *c)
+{
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		if (j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j))
+			return true;
+	return false;
+}
+
+/* How long a better candidate needs to be heard of, for each step in rank: a
+ * datagram's time on the network, some beats through the slots. */
+static uint64_t rank_delay(struct rf_core *c)
+{
+	uint64_t step = needs_slots(c) ? 3 * c->hb_ns : c->hb_ns / 4;
+
+	return rf_peers_rank(c) * step + c->hb_ns / 512 * rf_random(c, 64);
+}
+
 static uint64_t back_off(struct rf_core *c)
 {
-	return c->hb_ns / 4 + c->hb_ns / 64 * rf_random(c, 64);
+	return c->hb_ns / 4 + c->hb_ns / 64 * rf_random(c, 64) + rank_delay(c);
 }
 
 static void ask(struct rf_core *c, struct volume *v)
@@ -178,15 +196,6 @@ static void ask(struct rf_core *c, struct volume *v)
 		rf_emit_send(c, 0, &m);
 	for (uint32_t d = 0; d < c->disks; d++)
 		rf_op_start(c, OP_REGION, d, v->number, 0, 0, &io);
-}
-
-/* Votes of nodes that the network does not reach come through the slots. */
-static bool needs_slots(const struct rf_core *c)
-{
-	for (uint32_t j = 1; j <= c->nodes; j++)
-		if (j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j))
-			return true;
-	return false;
 }
 
 /* For the history: why this leadership, if it becomes one, began. */
@@ -293,8 +302,7 @@ void rf_campaign_advance(struct rf_core *c, struct volume *v)
 		return;
 	}
 	if (!a->at_ns)
-		a->at_ns = c->now + rf_peers_rank(c) * (c->hb_ns / 4) +
-			   c->hb_ns / 512 * rf_random(c, 64);
+		a->at_ns = c->now + rank_delay(c);
 	if (a->at_ns < start && !a->mandate)
 		a->at_ns = start;
 	if (c->now >= a->at_ns) {

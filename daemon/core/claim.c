@@ -139,6 +139,8 @@ void rf_leader_say(struct rf_core *c, struct volume *v)
 	} else if (leader) {
 		v->suspected = false;
 	}
+	if (!mine && v->hint_epoch > epoch && c->now - v->hint_ns < c->suspect_ns)
+		return; /* a change is under way: said when the disk names the owner */
 	if (leader == v->leader_said && (epoch == v->leader_epoch_said || !leader))
 		return;
 	v->leader_said = leader;

@@ -216,6 +216,8 @@ static void released(struct rf_core *c, uint32_t from, const struct rf_msg *m)
 	v->epoch_state = RF_EPOCH_RELEASED; /* a hint; the ballot will read the truth */
 	if (m->released.to == c->me)
 		rf_campaign_mandate(c, v);
+	else if (m->released.to && v->holdoff_ns < c->now + c->suspect_ns / 2)
+		v->holdoff_ns = c->now + c->suspect_ns / 2; /* it is meant for another */
 }
 
 static void refuse(struct rf_core *c, uint32_t from, enum rf_reject why, uint32_t kind)
@@ -314,20 +316,35 @@ void rf_peers_scan(struct rf_core *c)
 	}
 }
 
+/* Of the nodes that beat now, how many does j hear? A node that just died still
+ * stands in what others published last, and must not make them look better. */
+static uint32_t hears_living(const struct rf_core *c, uint32_t j)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 1; k <= c->nodes; k++) {
+		bool lives = k == c->me || k == j || rf_peer_beats(c, k);
+		bool heard = j == c->me ? k == c->me || rf_peer_hears(c, k)
+					: rf_bit_get(c->peer[j].hears, k - 1);
+
+		n += lives && heard;
+	}
+	return n;
+}
+
 /* §4: hears more nodes first, then priority, then the lower id. 0 = the best. */
 uint32_t rf_peers_rank(const struct rf_core *c)
 {
-	uint32_t rank = 0, mine = 1;
+	uint32_t rank = 0, mine = hears_living(c, c->me);
 
-	for (uint32_t j = 1; j <= c->nodes; j++)
-		mine += j != c->me && rf_peer_hears(c, j);
 	for (uint32_t j = 1; j <= c->nodes; j++) {
 		const struct peer *p = &c->peer[j];
-		uint32_t hears = rf_map_count(p->hears, c->nodes);
+		uint32_t hears;
 
 		if (j == c->me || !rf_peer_beats(c, j) ||
 		    p->health & (RF_HEALTH_PAUSED | RF_HEALTH_BARRED | RF_HEALTH_STOPPED))
 			continue;
+		hears = hears_living(c, j);
 		if (hears != mine)
 			rank += hears > mine;
 		else if (p->priority != c->cfg.priority)
