@@ -126,7 +126,7 @@ ifeq ($(findstring n,$(firstword -$(MAKEFLAGS)))$(RF_BOOTSTRAPPED),)
 ifneq ($(wildcard tools/bootstrap),)
 $(shell tools/bootstrap >&2)
 ifneq ($(.SHELLSTATUS),0)
-$(warning packages are missing (listed above): going on without them)
+$(warning packages are missing (listed above): going on)
 endif
 export RF_BOOTSTRAPPED := 1
 endif
