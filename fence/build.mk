@@ -1,4 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fences: cluster keys, the fencer process and its drivers, the target plugin.
 
-$(eval $(call rf_archive,librf-key,fence/key.c))
+$(eval $(call rf_archive,librf-key,fence/key.c,libsodium))
+
+# The plugin without nbdkit: what the tests and fuzzers link.
+$(eval $(call rf_archive,librf-nbd,\
+	fence/nbd/area.c fence/nbd/claimread.c fence/nbd/latch.c fence/nbd/quorum.c))
+
+$(eval $(call rf_plugin,nbdkit-ringfence-plugin,\
+	fence/nbd/plugin.c fence/nbd/export.c fence/nbd/volume.c fence/nbd/data.c \
+	fence/nbd/refuse.c fence/nbd/stat.c,\
+	librf-nbd librf-key librf-core,nbdkit libsodium))
+
+# nbdkit_* come from the server that loads it.
+$(B)/lib/nbdkit-ringfence-plugin.so: private LDLIBS += -Wl,-z,undefs
