@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The server of the control socket (ringfence/control.h).
+ *
+ * One descriptor stands for everything in here: when rf_control_fd() is
+ * readable, call rf_control_ready(). Timers of its own are in it too. Volumes
+ * are known by an index of the owner's choice, below RF_CONTROL_VOLUMES_MAX.
+ * No call of the owner is made from inside rf_control_role(), _event() or
+ * _cancel(): they may be used within a step of the core.
+ */
+#ifndef RF_IO_CONTROL_H
+#define RF_IO_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ringfence/control.h"
+
+#define RF_CONTROL_CLIENTS_MAX 32u
+#define RF_CONTROL_VOLUMES_MAX 256u
+
+struct rf_control;
+
+/* Rows go out through this; false: the client is gone or does not read. */
+typedef bool (*rf_control_row)(void *client, void *row, size_t bytes);
+
+struct rf_control_ops {
+	void *world;
+	/* Index of a volume name, or -ENOENT. */
+	int (*find)(void *world, const char *volume);
+	/* Name of an index. */
+	const char *(*name)(void *world, uint32_t volume);
+	/* Role of this node now, and the epoch it is about. */
+	enum rf_role (*role)(void *world, uint32_t volume, uint64_t *epoch);
+	/* Is there such a node in the volume's area (may it be handed to)? */
+	bool (*node)(void *world, uint32_t volume, uint32_t node);
+	/* Give row() all rows of STATUS (volume = -1), or the one of a volume. */
+	void (*status)(void *world, int volume, rf_control_row row, void *client);
+	/* RESIGN, HANDOVER (volume, node), PAUSE, RESUME. 0 or -errno. */
+	int (*admin)(void *world, uint32_t verb, uint32_t volume, uint32_t node);
+	/* All RUN clients of this epoch are quiet, after rf_control_cancel(). */
+	void (*quiet)(void *world, uint32_t volume, uint64_t epoch);
+};
+
+/*
+ * Creates the socket directory (0755) and the socket (0660, root and gid; gid -1 =
+ * the process's). A stale socket is replaced, a live one refused (-EADDRINUSE).
+ * 0, or -errno and one line in err. Allocates once.
+ */
+int rf_control_open(struct rf_control **control, const char *path, gid_t gid,
+		    const struct rf_control_ops *ops, char *err, size_t err_bytes);
+void rf_control_close(struct rf_control *control);
+int rf_control_fd(const struct rf_control *control);
+void rf_control_ready(struct rf_control *control);
+
+/* This node's role changed: tells WATCH clients, begins RUN clients when ACTIVE
+ * (incarnation, deadline_ns: for BEGIN), answers RESIGN and HANDOVER. */
+struct rf_control_change {
+	uint32_t volume, node, prev_node, cause;
+	enum rf_role role, prev_role;
+	uint64_t epoch, prev_epoch, incarnation, deadline_ns;
+};
+void rf_control_role(struct rf_control *control, const struct rf_control_change *change);
+/* Any other event for WATCH clients; head, sequence, unix_ns and lost are filled in. */
+void rf_control_event(struct rf_control *control, struct rf_ctl_event *event);
+/* The gate of this epoch is shut: END to its RUN clients; ops.quiet follows when all
+ * of them are quiet (from rf_control_ready(), also when there are none). epoch 0 =
+ * whatever runs. */
+void rf_control_cancel(struct rf_control *control, uint32_t volume, uint64_t epoch);
+
+#endif
