@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The quorum disks of one area, see disk.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "disk.h"
+
+struct request {
+	struct rf_disks *disks;
+	struct rf_op write_op, read_op;
+	uint8_t *write_data, *read_data;
+	uint32_t read_room;
+	uint32_t op, write_len, read_len;
+	uint64_t deadline_ns;
+	uint8_t pending; /* parts the kernel owns */
+	bool used, late, wrote;
+	int status;
+};
+
+struct rf_disks {
+	struct rf_loop *loop;
+	struct rf_disks_shape shape;
+	unsigned memory;
+	rf_disks_done done;
+	void *owner;
+	struct request *request; /* small ones first, then middle, then large */
+	uint32_t requests;
+	struct rf_timer timer;
+	uint64_t count;
+};
+
+/* ---- deadlines ---- */
+
+static void arm(struct rf_disks *d)
+{
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < d->requests; i++) {
+		const struct request *r = &d->request[i];
+
+		if (r->used && !r->late && (!at || r->deadline_ns < at))
+			at = r->deadline_ns;
+	}
+	if (at != d->timer.at_ns)
+		rf_loop_timer(d->loop, &d->timer, at);
+}
+
+static void expire(struct rf_timer *t, uint64_t now_ns)
+{
+	struct rf_disks *d = t->owner;
+
+	for (uint32_t i = 0; i < d->requests; i++) {
+		struct request *r = &d->request[i];
+
+		if (!r->used || r->late || r->deadline_ns > now_ns)
+			continue;
+		r->late = true; /* the buffer stays the kernel's */
+		d->done(d->owner, r->op, -ETIME, r->wrote, NULL, 0, false);
+	}
+	arm(d);
+}
+
+/* ---- completions ---- */
+
+static void part_done(struct request *r)
+{
+	struct rf_disks *d = r->disks;
+	bool late = r->late;
+	int status = r->status;
+	bool good = status == 0 && r->read_len;
+
+	if (--r->pending)
+		return;
+	/* the callback may submit: this request is free only after it */
+	d->done(d->owner, r->op, status, r->wrote, good ? r->read_data : NULL,
+		good ? r->read_len : 0, late);
+	r->used = false;
+	arm(d);
+}
+
+static void write_done(struct rf_op *op, int res, bool more)
+{
+	struct request *r = op->owner;
+
+	(void)more;
+	if (res == (int)r->write_len)
+		r->wrote = true;
+	else
+		r->status = res < 0 ? res : -EIO; /* short: the chain is broken too */
+	part_done(r);
+}
+
+static void read_done(struct rf_op *op, int res, bool more)
+{
+	struct request *r = op->owner;
+
+	(void)more;
+	if (res != (int)r->read_len && !r->status)
+		r->status = res < 0 ? res : -EIO;
+	part_done(r);
+}
+
+/* ---- submitting ---- */
+
+static struct request *take(struct rf_disks *d, const struct rf_disk_request *q)
+{
+	for (uint32_t i = 0; i < d->requests; i++) {
+		struct request *r = &d->request[i];
+
+		if (!r->used && r->read_room >= q->read_len)
+			return r;
+	}
+	return NULL;
+}
+
+int rf_disks_submit(struct rf_disks *d, const struct rf_disk_request *q)
+{
+	struct rf_disk_part write, read;
+	struct request *r;
+	uint64_t base;
+
+	if (q->disk >= d->shape.disks || q->write_len > d->shape.write_bytes ||
+	    q->data_len > q->write_len || (!q->write_len && !q->read_len))
+		return -EINVAL;
+	r = take(d, q);
+	if (!r)
+		return -EBUSY;
+	base = d->shape.offset[q->disk];
+	r->op = q->op;
+	r->write_len = q->write_len;
+	r->read_len = q->read_len;
+	r->deadline_ns = q->deadline_ns;
+	r->used = true;
+	r->late = r->wrote = false;
+	r->status = 0;
+	r->pending = (uint8_t)(!!q->write_len + !!q->read_len);
+	d->count += r->pending;
+	if (q->write_len) {
+		memcpy(r->write_data, q->data, q->data_len);
+		memset(r->write_data + q->data_len, 0, q->write_len - q->data_len);
+		write = (struct rf_disk_part){&r->write_op, r->write_data, q->write_len,
+					      base + q->write_offset};
+	}
+	read = (struct rf_disk_part){&r->read_op, r->read_data, q->read_len,
+				     base + q->read_offset};
+	rf_loop_chain(d->loop, d->shape.fd[q->disk], d->memory, q->write_len ? &write : NULL,
+		      q->read_len ? &read : NULL);
+	arm(d);
+	return 0;
+}
+
+/* ---- opening ---- */
+
+static size_t page(size_t n)
+{
+	return (n + 4095) & ~(size_t)4095;
+}
+
+static size_t memory_bytes(const struct rf_disks_shape *s)
+{
+	size_t write = page(s->write_bytes);
+
+	return s->small * (page(s->small_bytes) + write) +
+	       s->middle * (page(s->middle_bytes) + write) +
+	       s->large * (page(s->large_bytes) + write);
+}
+
+static uint8_t *carve(struct rf_disks *d, uint8_t *at, uint32_t count, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct request *r = &d->request[d->requests++];
+
+		r->disks = d;
+		r->write_op = (struct rf_op){.done = write_done, .owner = r};
+		r->read_op = (struct rf_op){.done = read_done, .owner = r};
+		r->read_room = bytes;
+		r->read_data = at;
+		at += page(bytes);
+		r->write_data = at;
+		at += page(d->shape.write_bytes);
+	}
+	return at;
+}
+
+int rf_disks_open(struct rf_disks **disks, struct rf_loop *loop, const struct rf_disks_shape *s,
+		  unsigned index, rf_disks_done done, void *owner, struct iovec *memory)
+{
+	struct rf_disks *d = calloc(1, sizeof(*d));
+	size_t bytes = memory_bytes(s);
+	uint8_t *at =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (d)
+		d->request = calloc(s->small + s->middle + s->large, sizeof(*d->request));
+	if (!d || !d->request || at == MAP_FAILED) {
+		if (at != MAP_FAILED)
+			munmap(at, bytes);
+		if (d)
+			free(d->request);
+		free(d);
+		return -ENOMEM;
+	}
+	d->loop = loop;
+	d->shape = *s;
+	d->memory = index;
+	d->done = done;
+	d->owner = owner;
+	d->timer = (struct rf_timer){.fire = expire, .owner = d};
+	*memory = (struct iovec){at, bytes};
+	at = carve(d, at, s->small, s->small_bytes);
+	at = carve(d, at, s->middle, s->middle_bytes);
+	carve(d, at, s->large, s->large_bytes);
+	*disks = d;
+	return 0;
+}
+
+uint64_t rf_disks_count(const struct rf_disks *d)
+{
+	return d->count;
+}
+
+uint32_t rf_disks_busy(const struct rf_disks *d)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->requests; i++)
+		n += d->request[i].used;
+	return n;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rf-check: reads the volume back and the writers' logs, and proves from them
+ *
+ *   1. no refused write is on the disk,
+ *   2. every acknowledged write is there, or one that came later over it,
+ *   3. no write was accepted that was begun after a newer epoch's first
+ *      acknowledged write had ended,
+ *   4. whatever is on the disk was written by somebody, whole.
+ *
+ *   rf-check --device PATH --offset BYTES --blocks N [--svg FILE] LOG...
+ *
+ * Prints counts as key=value; exit 0 when all four hold.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stamp.h"
+
+#define EPOCHS_MAX 4096u
+
+static struct {
+	const char *device, *svg;
+	uint64_t offset, blocks;
+	struct entry *entry;
+	size_t count;
+	uint64_t wrote, refused, unknown, turned_away, landed, lost, corrupt;
+	uint64_t first_ns[EPOCHS_MAX]; /* first acknowledged write of an epoch, its end */
+} c;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "rf-check: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+static void load(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		die(path);
+	n = (size_t)st.st_size / sizeof(struct entry);
+	c.entry = realloc(c.entry, (c.count + n + 1) * sizeof(struct entry));
+	if (!c.entry || read(fd, c.entry + c.count, n * sizeof(struct entry)) < 0)
+		die(path);
+	c.count += n;
+	close(fd);
+}
+
+static int by_write(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	if (a->epoch != b->epoch)
+		return a->epoch < b->epoch ? -1 : 1;
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	return (b->ended_ns != 0) - (a->ended_ns != 0); /* with outcome first */
+}
+
+/* One entry a write: its outcome if there is one, else unknown. */
+static void settle(void)
+{
+	size_t kept = 0;
+
+	qsort(c.entry, c.count, sizeof(*c.entry), by_write);
+	for (size_t i = 0; i < c.count; i++) {
+		const struct entry *e = &c.entry[i];
+		const struct entry *last = kept ? &c.entry[kept - 1] : NULL;
+
+		if (e->outcome == TURNED_AWAY) {
+			c.turned_away++;
+			continue;
+		}
+		if (last && last->epoch == e->epoch && last->seq == e->seq)
+			continue;
+		c.wrote += e->outcome == WROTE;
+		c.refused += e->outcome == REFUSED;
+		c.unknown += e->outcome == UNKNOWN;
+		c.entry[kept++] = *e;
+	}
+	c.count = kept;
+}
+
+static const struct entry *find(uint64_t epoch, uint64_t seq)
+{
+	struct entry key = {.epoch = epoch, .seq = seq};
+	size_t low = 0, high = c.count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		const struct entry *e = &c.entry[mid];
+
+		if (e->epoch == key.epoch && e->seq == key.seq)
+			return e;
+		if (e->epoch < key.epoch || (e->epoch == key.epoch && e->seq < key.seq))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+/* 3. Nothing of an old epoch was accepted after a newer one had been written. */
+static void check_order(void)
+{
+	uint64_t newer_ns = UINT64_MAX;
+	size_t i = c.count;
+
+	for (size_t k = 0; k < c.count; k++) {
+		const struct entry *e = &c.entry[k];
+
+		if (e->epoch >= EPOCHS_MAX || e->outcome != WROTE)
+			continue;
+		if (!c.first_ns[e->epoch] || e->ended_ns < c.first_ns[e->epoch])
+			c.first_ns[e->epoch] = e->ended_ns;
+	}
+	while (i-- > 0) { /* from the newest epoch down */
+		const struct entry *e = &c.entry[i];
+
+		if (i + 1 < c.count && c.entry[i + 1].epoch != e->epoch) {
+			uint64_t first = c.entry[i + 1].epoch < EPOCHS_MAX
+						 ? c.first_ns[c.entry[i + 1].epoch]
+						 : 0;
+
+			if (first && first < newer_ns)
+				newer_ns = first;
+		}
+		if (e->outcome == WROTE && e->begun_ns > newer_ns) {
+			c.landed++;
+			printf("stale: node=%u epoch=%" PRIu64 " seq=%" PRIu64
+			       " accepted %.3f ms after a newer epoch wrote\n",
+			       e->node, e->epoch, e->seq,
+			       (double)(e->begun_ns - newer_ns) / 1e6);
+		}
+	}
+}
+
+static bool newer(const struct entry *a, const struct entry *b)
+{
+	return a->epoch > b->epoch || (a->epoch == b->epoch && a->seq > b->seq);
+}
+
+/* 1, 2, 4: one block of the volume against what should be there at least. */
+static void check_block(uint64_t offset, const struct stamp *s, const struct entry *must)
+{
+	const struct entry *e;
+
+	if (s->magic != STAMP_MAGIC || s->crc != stamp_crc(s) || s->offset != offset) {
+		if (must) {
+			c.corrupt++;
+			printf("corrupt: offset=%" PRIu64 " holds no whole stamp\n", offset);
+		}
+		return;
+	}
+	e = find(s->epoch, s->seq);
+	if (!e || e->offset != offset) {
+		c.corrupt++;
+		printf("unknown: offset=%" PRIu64 " epoch=%" PRIu64 " seq=%" PRIu64
+		       " is in no log\n",
+		       offset, s->epoch, s->seq);
+		return;
+	}
+	if (e->outcome == REFUSED) {
+		c.landed++;
+		printf("landed: offset=%" PRIu64 " node=%u epoch=%" PRIu64 " seq=%" PRIu64
+		       " was refused\n",
+		       offset, s->node, s->epoch, s->seq);
+	}
+	if (must && newer(must, e)) {
+		c.lost++;
+		printf("lost: offset=%" PRIu64 " epoch=%" PRIu64 " seq=%" PRIu64
+		       " was acknowledged, epoch=%" PRIu64 " seq=%" PRIu64 " stands there\n",
+		       offset, must->epoch, must->seq, e->epoch, e->seq);
+	}
+}
+
+static void check_blocks(void)
+{
+	const struct entry **must = calloc(c.blocks, sizeof(*must));
+	uint8_t *block = aligned_alloc(BLOCK_BYTES, BLOCK_BYTES);
+	int fd = open(c.device, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || !must || !block)
+		die(c.device);
+	for (size_t i = 0; i < c.count; i++) {
+		const struct entry *e = &c.entry[i];
+		uint64_t b = e->offset / BLOCK_BYTES;
+
+		if (e->outcome == WROTE && b < c.blocks && (!must[b] || newer(e, must[b])))
+			must[b] = e;
+	}
+	for (uint64_t b = 0; b < c.blocks; b++) {
+		if (pread(fd, block, BLOCK_BYTES, (off_t)(c.offset + b * BLOCK_BYTES)) !=
+		    (ssize_t)BLOCK_BYTES)
+			die(c.device);
+		check_block(b * BLOCK_BYTES, (struct stamp *)block, must[b]);
+	}
+	free(must);
+	free(block);
+	close(fd);
+}
+
+/* ---- who wrote when, as a picture ---- */
+
+#define LEFT 70
+#define WIDTH 900
+#define ROW 34
+
+static double x_of(uint64_t ns, uint64_t from, uint64_t to)
+{
+	return LEFT + (double)(ns - from) * WIDTH / (double)(to - from + 1);
+}
+
+static void bar(FILE *f, const struct entry *first, const struct entry *last, uint64_t from,
+		uint64_t to)
+{
+	static const char *const colour[] = {"#4c78a8", "#f58518", "#54a24b",
+					     "#b279a2", "#e45756", "#72b7b2"};
+	double x = x_of(first->begun_ns, from, to), end = x_of(last->ended_ns, from, to);
+
+	fprintf(f,
+		"<rect x='%.1f' y='%u' width='%.1f' height='20' fill='%s'/>"
+		"<text x='%.1f' y='%u' fill='#fff' font-size='11'>%" PRIu64 "</text>\n",
+		x, 30 + (first->node - 1) * ROW, end - x < 1.5 ? 1.5 : end - x,
+		colour[first->epoch % 6], x + 4, 44 + (first->node - 1) * ROW, first->epoch);
+}
+
+static void draw_refused(FILE *f, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < c.count; i++) {
+		const struct entry *e = &c.entry[i];
+
+		if (e->outcome == REFUSED)
+			fprintf(f,
+				"<line x1='%.1f' x2='%.1f' y1='%u' y2='%u' stroke='#c00' "
+				"stroke-width='1'/>\n",
+				x_of(e->begun_ns, from, to), x_of(e->begun_ns, from, to),
+				26 + (e->node - 1) * ROW, 54 + (e->node - 1) * ROW);
+	}
+}
+
+static void draw_bars(FILE *f, uint64_t from, uint64_t to)
+{
+	const struct entry *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < c.count; i++) {
+		const struct entry *e = &c.entry[i];
+
+		if (e->outcome != WROTE)
+			continue;
+		if (first && first->epoch != e->epoch) {
+			bar(f, first, last, from, to);
+			first = NULL;
+		}
+		if (!first)
+			first = e;
+		last = e;
+	}
+	if (first)
+		bar(f, first, last, from, to);
+}
+
+static void draw(void)
+{
+	FILE *f = fopen(c.svg, "w");
+	uint64_t from = UINT64_MAX, to = 0;
+	uint32_t nodes = 1, height;
+
+	if (!f)
+		die(c.svg);
+	for (size_t i = 0; i < c.count; i++) {
+		if (c.entry[i].begun_ns < from)
+			from = c.entry[i].begun_ns;
+		if (c.entry[i].ended_ns > to)
+			to = c.entry[i].ended_ns;
+		if (c.entry[i].node > nodes)
+			nodes = c.entry[i].node;
+	}
+	height = 30 + nodes * ROW + 40;
+	fprintf(f,
+		"<svg xmlns='http://www.w3.org/2000/svg' width='%u' height='%u' "
+		"font-family='sans-serif'>\n<rect width='100%%' height='100%%' fill='#fff'/>\n"
+		"<text x='%u' y='18' font-size='13'>Who wrote when: bars are accepted writes, "
+		"with their epoch; red marks are refused ones</text>\n",
+		LEFT + WIDTH + 20, height, LEFT);
+	for (uint32_t n = 1; n <= nodes; n++)
+		fprintf(f,
+			"<text x='8' y='%u' font-size='13'>node %u</text>"
+			"<line x1='%u' x2='%u' y1='%u' y2='%u' stroke='#ddd'/>\n",
+			45 + (n - 1) * ROW, n, LEFT, LEFT + WIDTH, 40 + (n - 1) * ROW,
+			40 + (n - 1) * ROW);
+	draw_bars(f, from, to);
+	draw_refused(f, from, to);
+	for (uint32_t s = 0; to > from && s <= 5; s++)
+		fprintf(f, "<text x='%u' y='%u' font-size='11' fill='#555'>%.1f s</text>\n",
+			LEFT + s * WIDTH / 5, height - 14, (double)(to - from) / 5e9 * s);
+	fputs("</svg>\n", f);
+	if (fclose(f) != 0)
+		die(c.svg);
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {{"device", 1, NULL, 'd'},
+						{"offset", 1, NULL, 'o'},
+						{"blocks", 1, NULL, 'b'},
+						{"svg", 1, NULL, 's'},
+						{NULL, 0, NULL, 0}};
+	int o;
+
+	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (o) {
+		case 'd':
+			c.device = optarg;
+			break;
+		case 'o':
+			c.offset = strtoull(optarg, NULL, 10);
+			break;
+		case 'b':
+			c.blocks = strtoull(optarg, NULL, 10);
+			break;
+		case 's':
+			c.svg = optarg;
+			break;
+		default:
+			exit(64);
+		}
+	}
+	if (!c.device || !c.blocks || optind == argc) {
+		fprintf(stderr, "rf-check --device PATH --offset BYTES --blocks N [--svg FILE] "
+				"LOG...\n");
+		exit(64);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	parse(argc, argv);
+	for (int i = optind; i < argc; i++)
+		load(argv[i]);
+	settle();
+	check_order();
+	check_blocks();
+	if (c.svg)
+		draw();
+	printf("acknowledged=%" PRIu64 " refused=%" PRIu64 " turned_away=%" PRIu64
+	       " unknown=%" PRIu64 " stale_landed=%" PRIu64 " acknowledged_lost=%" PRIu64
+	       " corrupt=%" PRIu64 "\n",
+	       c.wrote, c.refused, c.turned_away, c.unknown, c.landed, c.lost, c.corrupt);
+	return c.landed || c.lost || c.corrupt || !c.wrote;
+}
