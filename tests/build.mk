@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Unit tests of the core's codec, geometry, timing and of claim.h.
+
+RF_UNIT_SUPPORT := tests/unit/support.c
+
+$(eval $(call rf_test,crc32c,tests/unit/test_crc32c.c $(RF_UNIT_SUPPORT),librf-core,))
+$(eval $(call rf_test,geometry,tests/unit/test_geometry.c $(RF_UNIT_SUPPORT),librf-core,))
+$(eval $(call rf_test,timing,tests/unit/test_timing.c $(RF_UNIT_SUPPORT),librf-core,))
