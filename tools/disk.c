@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Devices and images: opening, reading, measuring. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "disk.h"
+#include "tool.h"
+
+#define FILE_SECTOR 4096u /* an image may end up on any device: assume the largest */
+
+void *disk_buffer(size_t bytes)
+{
+	void *p;
+
+	if (posix_memalign(&p, RF_STRIDE_MAX, bytes))
+		exit(fail(RF_EXIT_AGAIN, "out of memory (%zu bytes)", bytes));
+	return memset(p, 0, bytes);
+}
+
+/* ---- identity ---- */
+
+static bool sysfs_text(char *out, size_t bytes, unsigned ma, unsigned mi, const char *file)
+{
+	char path[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", ma, mi, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, out, bytes - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	out[n] = 0;
+	out[strcspn(out, "\n")] = 0;
+	while (n > 0 && (out[n - 1] == ' ' || !out[n - 1]))
+		out[--n] = 0;
+	return *out;
+}
+
+static void printable(char *text)
+{
+	for (; *text; text++)
+		if (*text < 0x21 || *text > 0x7e)
+			*text = '_';
+}
+
+void disk_identity(char id[RF_DEVICE_ID_BYTES], unsigned ma, unsigned mi)
+{
+	static const char *const files[] = {"wwid",    "device/wwid",    "dm/uuid",
+					    "md/uuid", "device/serial",  "serial",
+					    "../wwid", "../device/wwid", "../device/serial"};
+	char text[RF_DEVICE_ID_BYTES - 16], part[8];
+	size_t i;
+
+	id[0] = 0;
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (sysfs_text(text, sizeof(text), ma, mi, files[i]))
+			break;
+	if (i == sizeof(files) / sizeof(files[0]))
+		return;
+	printable(text);
+	if (sysfs_text(part, sizeof(part), ma, mi, "partition"))
+		snprintf(id, RF_DEVICE_ID_BYTES, "%s-p%s", text, part);
+	else
+		snprintf(id, RF_DEVICE_ID_BYTES, "%s", text);
+}
+
+/* ---- opening ---- */
+
+static int open_failed(const char *path, int error)
+{
+	if (error == EACCES || error == EPERM)
+		return fail(RF_EXIT_PERMISSION,
+			    "%s: may not be opened (%s): run as root or a member of the disk's "
+			    "group",
+			    path, strerror(error));
+	return fail(RF_EXIT_IO, "%s: cannot be opened: %s", path, strerror(error));
+}
+
+static int block_shape(struct disk *d, const struct stat *st)
+{
+	int logical = 0;
+	unsigned physical = 0;
+
+	if (ioctl(d->fd, BLKGETSIZE64, &d->size_bytes) || ioctl(d->fd, BLKSSZGET, &logical) ||
+	    ioctl(d->fd, BLKPBSZGET, &physical))
+		return fail(RF_EXIT_IO, "%s: size cannot be read: %m", d->path);
+	d->block = true;
+	d->logical_bytes = (uint32_t)logical;
+	d->physical_bytes = physical;
+	disk_identity(d->device_id, major(st->st_rdev), minor(st->st_rdev));
+	return 0;
+}
+
+static int file_shape(struct disk *d, const struct stat *st)
+{
+	d->size_bytes = (uint64_t)st->st_size;
+	d->logical_bytes = FILE_SECTOR;
+	d->physical_bytes = FILE_SECTOR;
+	return 0;
+}
+
+static int shape(struct disk *d)
+{
+	struct stat st;
+
+	if (fstat(d->fd, &st))
+		return fail(RF_EXIT_IO, "%s: %m", d->path);
+	if (S_ISBLK(st.st_mode))
+		return block_shape(d, &st);
+	if (S_ISREG(st.st_mode))
+		return file_shape(d, &st);
+	return fail(RF_EXIT_IO, "%s: neither a block device nor an image file", d->path);
+}
+
+int disk_open(struct disk *d, const char *path, int flags)
+{
+	int rc;
+
+	*d = (struct disk){.path = path, .direct = true};
+	d->fd = open(path, flags | O_DIRECT | O_CLOEXEC);
+	if (d->fd < 0 && errno == EINVAL) {
+		d->direct = false;
+		d->fd = open(path, flags | O_CLOEXEC);
+	}
+	if (d->fd < 0)
+		return open_failed(path, errno);
+	rc = shape(d);
+	if (rc)
+		disk_close(d);
+	return rc;
+}
+
+void disk_close(struct disk *d)
+{
+	if (d->fd >= 0)
+		close(d->fd);
+	d->fd = -1;
+}
+
+/* ---- bytes ---- */
+
+static uint32_t unit(const struct disk *d)
+{
+	return d->direct ? d->logical_bytes : RF_RECORD_BYTES;
+}
+
+/* The last sectors of an odd-sized image cannot be read in whole units. */
+static size_t round_up(size_t bytes, uint32_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+int disk_read(const struct disk *d, void *buf, size_t bytes, uint64_t offset_bytes)
+{
+	size_t want = round_up(bytes, unit(d)), got = 0;
+	ssize_t n;
+
+	if (offset_bytes > d->size_bytes || bytes > d->size_bytes - offset_bytes)
+		return -ENODATA;
+	while (got < bytes) {
+		n = pread(d->fd, (char *)buf + got, want - got, (off_t)(offset_bytes + got));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -ENODATA;
+		got += (size_t)n;
+	}
+	return 0;
+}
+
+int disk_write(const struct disk *d, const void *buf, size_t bytes, uint64_t offset_bytes)
+{
+	size_t done = 0;
+
+	if (offset_bytes > d->size_bytes || bytes > d->size_bytes - offset_bytes)
+		return -ENOSPC;
+	while (done < bytes) {
+		struct iovec v = {(char *)buf + done, bytes - done};
+		ssize_t n = pwritev2(d->fd, &v, 1, (off_t)(offset_bytes + done), RWF_DSYNC);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int disk_record(const struct disk *d, const struct record *r, void *buf)
+{
+	return disk_read(d, buf, RF_RECORD_BYTES, d->base_bytes + r->offset_bytes);
+}
+
+/* ---- how long one round trip takes ---- */
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+int disk_measure(const struct disk *d, uint64_t offset_bytes, unsigned count,
+		 uint32_t *worst_us)
+{
+	void *buf = disk_buffer(RF_STRIDE_MIN);
+	int rc = 0;
+
+	*worst_us = 0;
+	while (count-- && !rc) {
+		uint64_t begin = now_us(), took;
+
+		rc = disk_read(d, buf, RF_RECORD_BYTES, offset_bytes);
+		took = now_us() - begin;
+		if (took > *worst_us)
+			*worst_us = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took;
+	}
+	free(buf);
+	return rc;
+}
