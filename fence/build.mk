@@ -14,3 +14,7 @@ $(eval $(call rf_plugin,nbdkit-ringfence-plugin,\
 
 # nbdkit_* come from the server that loads it.
 $(B)/lib/nbdkit-ringfence-plugin.so: private LDLIBS += -Wl,-z,undefs
+
+$(eval $(call rf_program,ringfence-fencer,\
+	fence/fencer.c fence/none.c fence/target.c fence/link.c,\
+	librf-key,libnbd libsodium))

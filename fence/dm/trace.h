@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM ringfence
+
+#if !defined(RF_DM_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RF_DM_TRACE_H
+
+#include <linux/tracepoint.h>
+
+TRACE_EVENT(rf_grant,
+	TP_PROTO(dev_t dev, u64 epoch, u64 deadline_ns, int result),
+	TP_ARGS(dev, epoch, deadline_ns, result),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, epoch)
+		__field(u64, deadline_ns)
+		__field(int, result)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->epoch = epoch;
+		__entry->deadline_ns = deadline_ns;
+		__entry->result = result;
+	),
+	TP_printk("%d:%d epoch=%llu deadline_ns=%llu result=%d",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->epoch,
+		  __entry->deadline_ns, __entry->result)
+);
+
+TRACE_EVENT(rf_refuse,
+	TP_PROTO(dev_t dev, unsigned int op, sector_t sector, unsigned int sectors, int reason),
+	TP_ARGS(dev, op, sector, sectors, reason),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(unsigned int, op)
+		__field(sector_t, sector)
+		__field(unsigned int, sectors)
+		__field(int, reason)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->op = op;
+		__entry->sector = sector;
+		__entry->sectors = sectors;
+		__entry->reason = reason;
+	),
+	TP_printk("%d:%d op=%u sector=%llu sectors=%u reason=%d",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->op,
+		  (unsigned long long)__entry->sector, __entry->sectors, __entry->reason)
+);
+
+TRACE_EVENT(rf_shut,
+	TP_PROTO(dev_t dev, u64 epoch, int why),
+	TP_ARGS(dev, epoch, why),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, epoch)
+		__field(int, why)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->epoch = epoch;
+		__entry->why = why;
+	),
+	TP_printk("%d:%d epoch=%llu why=%d",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->epoch, __entry->why)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

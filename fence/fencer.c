@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ringfence-fencer DRIVER KEY=VALUE…
+ *
+ * One per volume, started with the daemon, speaks fence.h on descriptor 3.
+ * Requests are served in order; those that came while one was being served
+ * wait in a short queue, so that a driver can learn of a REVOKE behind it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+#define QUEUE_MAX 32u
+
+static const struct rf_driver *const drivers[] = {
+	&rf_driver_none,
+	&rf_driver_target,
+};
+
+static struct {
+	struct rf_fence_request request[QUEUE_MAX];
+	unsigned count;
+	bool ended; /* no daemon any more */
+} queue;
+
+static volatile sig_atomic_t told_to_end;
+
+/* ---- for drivers ---- */
+
+uint64_t rf_fencer_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+void rf_reply_text(struct rf_fence_reply *reply, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reply->text, sizeof(reply->text), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- the socket ---- */
+
+static bool request_good(const struct rf_fence_request *r, ssize_t bytes)
+{
+	return bytes == (ssize_t)sizeof(*r) && r->magic == RF_FENCE_MAGIC &&
+	       r->verb >= RF_FENCE_GRANT && r->verb <= RF_FENCE_VERB_LAST;
+}
+
+/* One packet into the queue. false: none was there, or no room. */
+static bool receive(int flags)
+{
+	struct rf_fence_request r;
+	ssize_t n;
+
+	if (queue.ended || queue.count == QUEUE_MAX)
+		return false;
+	n = recv(RF_FENCE_FD, &r, sizeof(r), flags | MSG_TRUNC);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		queue.ended = true;
+		return false;
+	}
+	if (request_good(&r, n))
+		queue.request[queue.count++] = r;
+	else
+		fprintf(stderr,
+			"ringfence-fencer: packet of %zd bytes is no request; "
+			"daemon and fencer of different builds?\n",
+			n);
+	return true;
+}
+
+bool rf_fencer_urgent(void)
+{
+	unsigned i;
+
+	while (receive(MSG_DONTWAIT))
+		;
+	for (i = 0; i < queue.count; i++)
+		if (queue.request[i].verb == RF_FENCE_REVOKE)
+			return true;
+	return queue.ended || told_to_end;
+}
+
+static bool next_request(struct rf_fence_request *r)
+{
+	while (!queue.count && !queue.ended && !told_to_end)
+		receive(0);
+	if (!queue.count || told_to_end)
+		return false;
+	*r = queue.request[0];
+	queue.count--;
+	memmove(queue.request, queue.request + 1, queue.count * sizeof(*r));
+	return true;
+}
+
+static void send_reply(const struct rf_fence_reply *reply)
+{
+	ssize_t n;
+
+	do
+		n = send(RF_FENCE_FD, reply, sizeof(*reply), MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR && !told_to_end);
+	if (n < 0)
+		queue.ended = true;
+}
+
+/* ---- serving ---- */
+
+static struct rf_fence_reply reply_begin(const struct rf_driver *d)
+{
+	struct rf_fence_reply r;
+
+	memset(&r, 0, sizeof(r));
+	r.magic = RF_FENCE_MAGIC;
+	r.can = d->can;
+	snprintf(r.driver, sizeof(r.driver), "%s", d->name);
+	return r;
+}
+
+static void say_hello(const struct rf_driver *d, int error, const char *text)
+{
+	struct rf_fence_reply r = reply_begin(d);
+
+	r.id = RF_FENCE_HELLO_ID;
+	r.result = error ? RF_FENCE_FAILED : RF_FENCE_OK;
+	r.error = -error;
+	rf_reply_text(&r, "%s", text);
+	send_reply(&r);
+}
+
+static void serve(const struct rf_driver *d, void *state,
+		  const struct rf_fence_request *request)
+{
+	struct rf_fence_reply r = reply_begin(d);
+
+	r.verb = request->verb;
+	r.id = request->id;
+	r.epoch = request->epoch;
+	r.result = RF_FENCE_FAILED;
+	d->serve(state, request, &r);
+	send_reply(&r);
+}
+
+static int run(const struct rf_driver *d, char *const *params)
+{
+	struct rf_fence_request request;
+	char err[RF_FENCE_TEXT_BYTES] = "";
+	void *state = NULL;
+	int rc = d->start(&state, params, err, sizeof(err));
+
+	say_hello(d, rc, err);
+	if (rc) {
+		fprintf(stderr, "ringfence-fencer: %s\n", err);
+		return 1;
+	}
+	while (next_request(&request))
+		serve(d, state, &request);
+	d->stop(state);
+	return 0;
+}
+
+/* ---- start ---- */
+
+static void usage(FILE *f)
+{
+	unsigned i;
+
+	fprintf(f,
+		"usage: ringfence-fencer DRIVER [KEY=VALUE]...\n"
+		"\n"
+		"Started by ringfenced, one for each volume; not for people.\n"
+		"Descriptor %d must be its socket.\n"
+		"\n"
+		"drivers:\n",
+		RF_FENCE_FD);
+	for (i = 0; i < sizeof(drivers) / sizeof(*drivers); i++)
+		fputs(drivers[i]->help, f);
+	fputs("\noptions:\n  --help               this text\n"
+	      "  --version            version\n",
+	      f);
+}
+
+static const struct rf_driver *find_driver(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < sizeof(drivers) / sizeof(*drivers); i++)
+		if (!strcmp(drivers[i]->name, name))
+			return drivers[i];
+	return NULL;
+}
+
+static bool socket_there(void)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	return !getsockopt(RF_FENCE_FD, SOL_SOCKET, SO_TYPE, &type, &len) &&
+	       type == SOCK_SEQPACKET;
+}
+
+static void end(int signal)
+{
+	(void)signal;
+	told_to_end = 1;
+}
+
+static void set_signals(void)
+{
+	struct sigaction ends = {.sa_handler = end}, ignored = {.sa_handler = SIG_IGN};
+
+	/* No SA_RESTART: a waiting recv or poll must notice. */
+	sigaction(SIGTERM, &ends, NULL);
+	/* Ctrl-C is for the daemon: it revokes in order, then hangs up. */
+	sigaction(SIGINT, &ignored, NULL);
+	sigaction(SIGPIPE, &ignored, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct rf_driver *d;
+
+	if (argc == 2 && !strcmp(argv[1], "--help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		puts("ringfence-fencer " RF_VERSION);
+		return 0;
+	}
+	d = argc >= 2 ? find_driver(argv[1]) : NULL;
+	if (!d) {
+		usage(stderr);
+		return 2;
+	}
+	if (!socket_there()) {
+		fprintf(stderr,
+			"ringfence-fencer: descriptor %d is no SOCK_SEQPACKET socket; "
+			"ringfenced starts this program, not people\n",
+			RF_FENCE_FD);
+		return 2;
+	}
+	set_signals();
+	return run(d, argv + 2);
+}
