@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A slow disk: loaded into the server before the plugin, it keeps every
+ * pwritev2 inside the call for as long as the file $RF_SLOW_GATE exists, and
+ * makes $RF_SLOW_GATE.held so that the test knows one is there. What is tested
+ * is the plugin as it ships.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef ssize_t pwritev2_fn(int, const struct iovec *, int, off_t, int);
+
+static void say_held(const char *gate)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s.held", gate);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+__attribute__((visibility("default"))) ssize_t pwritev2(int fd, const struct iovec *iov,
+							int count, off_t offset, int flags)
+{
+	const char *gate = getenv("RF_SLOW_GATE");
+	pwritev2_fn *real = (pwritev2_fn *)dlsym(RTLD_NEXT, "pwritev2");
+	struct timespec nap = {.tv_nsec = 1000000};
+
+	if (gate && !access(gate, F_OK)) {
+		say_held(gate);
+		while (!access(gate, F_OK))
+			nanosleep(&nap, NULL);
+	}
+	return real(fd, iov, count, offset, flags);
+}
