@@ -6,3 +6,5 @@ RF_UNIT_SUPPORT := tests/unit/support.c
 $(eval $(call rf_test,crc32c,tests/unit/test_crc32c.c $(RF_UNIT_SUPPORT),librf-core,))
 $(eval $(call rf_test,geometry,tests/unit/test_geometry.c $(RF_UNIT_SUPPORT),librf-core,))
 $(eval $(call rf_test,timing,tests/unit/test_timing.c $(RF_UNIT_SUPPORT),librf-core,))
+$(eval $(call rf_test,records,tests/unit/test_records.c tests/unit/records.c $(RF_UNIT_SUPPORT),librf-core,))
+$(eval $(call rf_test,content,tests/unit/test_content.c tests/unit/records.c $(RF_UNIT_SUPPORT),librf-core,))
