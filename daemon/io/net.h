@@ -3,9 +3,10 @@
  * Datagrams: UDP multicast over IPv4 and IPv6 on several interfaces, unicast peers
  * instead or besides. Knows bytes only; sealing is seal.h's business.
  *
- * Every send goes everywhere: to each group on each interface and to each peer.
- * Errors are counted, never fatal: the network is a hint. Groups are joined again
- * when an interface appears or comes back.
+ * Every send goes everywhere: to each group on each interface and to each peer; whom
+ * it is meant for stands inside the seal. The network is a hint, so nothing is fatal
+ * after the start: errors are counted and said once, groups are joined again when an
+ * interface appears or comes back. Own datagrams come back too: the seal knows them.
  */
 #ifndef RF_IO_NET_H
 #define RF_IO_NET_H
@@ -43,8 +44,12 @@ struct rf_net_ops {
 	void (*said)(void *owner, bool warning, const char *line);
 };
 
+/* 0, or -errno and one line in err. An interface that is missing is said and waited
+ * for. Allocates once. */
 int rf_net_open(struct rf_net **net, struct rf_loop *loop, const struct rf_net_config *config,
 		const struct rf_net_ops *ops, char *err, size_t err_bytes);
+/* Only when the loop is closed already. */
+void rf_net_close(struct rf_net *net);
 /* Copies the datagram. */
 void rf_net_send(struct rf_net *net, const uint8_t *data, size_t len);
 
