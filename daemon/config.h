@@ -25,13 +25,14 @@
 #define RF_CONFIG_PEERS_MAX RF_NODES_MAX
 #define RF_CONFIG_SETTINGS_MAX 4u
 #define RF_CONFIG_PORT 7411u
+#define RF_CONFIG_GROUP 0xefff4a0bu /* 239.255.74.11, when neither group nor peer is given */
 
 struct rf_config_where {
 	uint16_t file; /* index into rf_config.file */
 	uint32_t line; /* 0 = not given */
 };
 
-/* A fence driver's own setting, handed to the fencer as KEY=VALUE. */
+/* A fence driver's own setting, handed to the fencer as KEY=VALUE (nbd-uri: "uri"). */
 struct rf_config_setting {
 	char key[24];
 	char value[RF_CONFIG_VALUE_BYTES];
@@ -48,7 +49,7 @@ struct rf_config_volume {
 	char gate[RF_NAME_BYTES];
 	uint32_t area;     /* index into rf_config.area */
 	uint32_t priority; /* 0 = never campaign here; higher first */
-	char fence[16];    /* driver of the fencer; "expiry" = none */
+	char fence[16];    /* "expiry" (the fencer's "none") or a driver */
 	uint32_t settings;
 	struct rf_config_setting setting[RF_CONFIG_SETTINGS_MAX];
 	struct rf_config_where where;

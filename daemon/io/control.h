@@ -26,14 +26,19 @@ struct rf_control;
 /* Rows go out through this; false: the client is gone or does not read. */
 typedef bool (*rf_control_row)(void *client, void *row, size_t bytes);
 
+struct rf_control_now {
+	enum rf_role role;
+	uint64_t epoch, incarnation, deadline_ns; /* as in BEGIN; 0 unless leading */
+};
+
 struct rf_control_ops {
 	void *world;
 	/* Index of a volume name, or -ENOENT. */
 	int (*find)(void *world, const char *volume);
 	/* Name of an index. */
 	const char *(*name)(void *world, uint32_t volume);
-	/* Role of this node now, and the epoch it is about. */
-	enum rf_role (*role)(void *world, uint32_t volume, uint64_t *epoch);
+	/* What this node is on the volume now. */
+	void (*now)(void *world, uint32_t volume, struct rf_control_now *now);
 	/* Is there such a node in the volume's area (may it be handed to)? */
 	bool (*node)(void *world, uint32_t volume, uint32_t node);
 	/* Give row() all rows of STATUS (volume = -1), or the one of a volume. */
