@@ -8,3 +8,5 @@ $(eval $(call rf_test,geometry,tests/unit/test_geometry.c $(RF_UNIT_SUPPORT),lib
 $(eval $(call rf_test,timing,tests/unit/test_timing.c $(RF_UNIT_SUPPORT),librf-core,))
 $(eval $(call rf_test,records,tests/unit/test_records.c tests/unit/records.c $(RF_UNIT_SUPPORT),librf-core,))
 $(eval $(call rf_test,content,tests/unit/test_content.c tests/unit/records.c $(RF_UNIT_SUPPORT),librf-core,))
+$(eval $(call rf_test,wire,tests/unit/test_wire.c $(RF_UNIT_SUPPORT),librf-core,))
+$(eval $(call rf_test,claim,tests/unit/test_claim.c $(RF_UNIT_SUPPORT),librf-core,))
