@@ -13,6 +13,7 @@
 
 #include <linux/blkdev.h>
 #include <linux/kobject.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
 static struct gendisk *gate_disk(const struct rf_gate *g)
@@ -166,11 +167,11 @@ int rf_gate_slow(struct rf_gate *g, struct bio *bio)
 	return DM_MAPIO_SUBMITTED;
 }
 
-/* Issues what was held, or fails it, or (in the state holding) leaves it. */
-static void settle_held(struct rf_gate *g)
+/* Issues what was held, or fails it. Its own work item: issuing may block. */
+static void settle_work(struct work_struct *work)
 {
+	struct rf_gate *g = container_of(work, struct rf_gate, settle);
 	struct bio_list held = BIO_EMPTY_LIST;
-	enum rf_refused reason;
 	struct bio *bio;
 
 	spin_lock_irq(&g->lock);
@@ -179,15 +180,410 @@ static void settle_held(struct rf_gate *g)
 		bio_list_init(&g->held);
 		g->held_count = 0;
 	}
-	reason = refused_as(g);
 	spin_unlock_irq(&g->lock);
-	while ((bio = bio_list_pop(&held))) {
-		/* the same epoch, or none: an instance never has another */
-		if (admit(g, bio))
+	/* §8: under the same epoch or not at all; an instance never has another */
+	while ((bio = bio_list_pop(&held)))
+		if (rf_gate_slow(g, bio) == DM_MAPIO_REMAPPED)
 			submit_bio_noacct(bio);
-		else if (reason == RF_REFUSED_EXPIRED)
-			hold_again(g, bio);
-		else
-			refuse(g, bio, reason);
+}
+
+/* ---- the work item ---- */
+
+/* What the disks say, together. */
+struct rf_findings {
+	u64 seen;
+	unsigned int finished, errors;
+	bool superseded, foreign, owned, complete;
+};
+
+static void judge_disks(struct rf_gate *g, u64 epoch, u64 incarnation, u64 fresh_ns,
+			struct rf_findings *f)
+{
+	unsigned int i;
+
+	f->complete = true;
+	for (i = 0; i < g->disk_count; i++) {
+		struct rf_disk *d = &g->disks[i];
+		struct rf_judgement j = {};
+
+		if (smp_load_acquire(&d->read) == RF_READ_DONE) {
+			rf_disk_judge(d, epoch, incarnation, &j);
+			f->finished++;
+			f->errors += j.unreadable;
+			f->superseded |= j.superseded;
+			f->seen = max(f->seen, j.seen);
+		}
+		f->foreign |= d->foreign;
+		f->owned |= d->owned && d->good_ns >= fresh_ns;
+		f->complete &= d->judged_ns >= fresh_ns;
 	}
+}
+
+/* A verdict on our epoch. With the lock held. */
+static void apply(struct rf_gate *g, u64 now, const struct rf_findings *f)
+{
+	g->verified_ns = rf_disks_verified(g->disks, g->disk_count);
+	if (f->superseded || f->foreign) {
+		if (g->state == RF_GATE_OPENING)
+			give_up_opening(g, now, f->superseded ? -ESTALE : -EPERM);
+		else if (g->state != RF_GATE_CLOSED)
+			shut(g, RF_GATE_WHY_SUPERSEDED);
+		return;
+	}
+	set_deadline(g);
+	expire(g, now);
+	try_open(g, now, f->owned);
+	if (f->complete && g->granted_ns > now)
+		give_up_opening(g, now, g->verified_ns >= g->fresh_ns ? -EPERM : -EIO);
+	if (g->state == RF_GATE_HOLDING && now >= g->hold_end_ns)
+		shut(g, RF_GATE_WHY_EXPIRED);
+}
+
+/* Starts the reads that are due; says when the next one is. */
+static u64 start_reads(struct rf_gate *g, u64 now, enum rf_gate_state state, u64 fresh_ns,
+		       bool at_once, unsigned int *stuck)
+{
+	bool wanting = state == RF_GATE_OPENING || state == RF_GATE_HOLDING;
+	bool active = wanting || state == RF_GATE_OPEN;
+	u64 next = U64_MAX;
+	unsigned int i;
+
+	for (i = 0; i < g->disk_count; i++) {
+		struct rf_disk *d = &g->disks[i];
+		bool due = now >= d->submitted_ns + g->interval_ns;
+
+		if (READ_ONCE(d->read) == RF_READ_BUSY) {
+			*stuck += due && !d->stuck;
+			d->stuck |= due;
+		} else if (at_once || (active && due) || (wanting && d->judged_ns < fresh_ns)) {
+			rf_disk_submit(d, now);
+		}
+		if (active && !d->stuck)
+			next = min(next, d->submitted_ns + g->interval_ns);
+	}
+	return next;
+}
+
+static void gate_work(struct work_struct *work)
+{
+	struct rf_gate *g = container_of(work, struct rf_gate, work);
+	u64 now, next, epoch, incarnation, fresh_ns;
+	struct rf_findings f = {};
+	enum rf_gate_state state;
+	unsigned int stuck = 0;
+	bool at_once;
+
+	spin_lock_irq(&g->lock);
+	epoch = g->epoch;
+	incarnation = g->incarnation;
+	fresh_ns = g->fresh_ns;
+	spin_unlock_irq(&g->lock);
+	judge_disks(g, epoch, incarnation, fresh_ns, &f);
+
+	spin_lock_irq(&g->lock);
+	now = ktime_get_boottime_ns();
+	g->seen = max(g->seen, f.seen);
+	g->checks += f.finished;
+	g->check_errors += f.errors;
+	if (epoch == g->epoch && incarnation == g->incarnation && fresh_ns == g->fresh_ns)
+		apply(g, now, &f);
+	state = g->state;
+	fresh_ns = g->fresh_ns;
+	at_once = g->check_now;
+	g->check_now = false;
+	next = state == RF_GATE_OPEN      ? g->deadline_ns
+	       : state == RF_GATE_HOLDING ? g->hold_end_ns
+					  : U64_MAX;
+	if (g->held_count && state != RF_GATE_HOLDING)
+		queue_work(g->slow_wq, &g->settle);
+	if (state != g->announced)
+		queue_work(g->slow_wq, &g->announce);
+	spin_unlock_irq(&g->lock);
+
+	wake_up_all(&g->wait);
+	if (state == RF_GATE_SHUTTING && !g->killed) {
+		g->killed = true;
+		percpu_ref_kill(&g->writers);
+	}
+	next = min(next, start_reads(g, now, state, fresh_ns, at_once, &stuck));
+	if (stuck) {
+		spin_lock_irq(&g->lock);
+		g->check_errors += stuck;
+		spin_unlock_irq(&g->lock);
+	}
+	if (next != U64_MAX)
+		hrtimer_start(&g->timer, ns_to_ktime(next), HRTIMER_MODE_ABS);
+}
+
+static enum hrtimer_restart gate_timer(struct hrtimer *timer)
+{
+	struct rf_gate *g = container_of(timer, struct rf_gate, timer);
+
+	queue_work(g->wq, &g->work);
+	return HRTIMER_NORESTART;
+}
+
+/* No write is in flight, and none will be. Any context. */
+static void gate_drained(struct percpu_ref *ref)
+{
+	struct rf_gate *g = container_of(ref, struct rf_gate, writers);
+	unsigned long flags;
+
+	spin_lock_irqsave(&g->lock, flags);
+	g->drain_ns = ktime_get_boottime_ns() - g->drain_start_ns;
+	g->state = RF_GATE_SHUT;
+	queue_work(g->wq, &g->work);
+	spin_unlock_irqrestore(&g->lock, flags);
+	complete(&g->drained);
+}
+
+/* ---- telling the world ---- */
+
+const char *const rf_gate_states[] = {RF_GATE_STATE_WORDS};
+const char *const rf_gate_whys[] = {RF_GATE_WHY_WORDS};
+
+static void announce_work(struct work_struct *work)
+{
+	struct rf_gate *g = container_of(work, struct rf_gate, announce);
+	char state[32], why[32], epoch[48];
+	char *env[] = {state, why, epoch, NULL};
+	unsigned int noio;
+	bool quiet;
+
+	spin_lock_irq(&g->lock);
+	quiet = g->dying || g->announced == g->state;
+	g->announced = g->state;
+	snprintf(state, sizeof(state), RF_GATE_UEVENT_STATE "=%s", rf_gate_states[g->state]);
+	snprintf(why, sizeof(why), RF_GATE_UEVENT_WHY "=%s", rf_gate_whys[g->why]);
+	snprintf(epoch, sizeof(epoch), RF_GATE_UEVENT_EPOCH "=%llu", g->epoch);
+	spin_unlock_irq(&g->lock);
+	if (quiet)
+		return;
+	/* writeback may be waiting for this gate: no I/O to get memory */
+	noio = memalloc_noio_save();
+	kobject_uevent_env(&disk_to_dev(gate_disk(g))->kobj, KOBJ_CHANGE, env);
+	dm_table_event(g->ti->table);
+	memalloc_noio_restore(noio);
+}
+
+void rf_gate_sum(struct rf_gate *g, struct rf_counters *sum)
+{
+	int cpu, i;
+
+	memset(sum, 0, sizeof(*sum));
+	/* finished before admitted: what is in flight is never below what is */
+	for_each_possible_cpu(cpu) sum->finished +=
+		READ_ONCE(per_cpu_ptr(g->counters, cpu)->finished);
+	smp_rmb();
+	for_each_possible_cpu(cpu)
+	{
+		struct rf_counters *c = per_cpu_ptr(g->counters, cpu);
+
+		sum->admitted += READ_ONCE(c->admitted);
+		sum->late += READ_ONCE(c->late);
+		for (i = 0; i < RF_REFUSED_REASONS; i++)
+			sum->refused[i] += READ_ONCE(c->refused[i]);
+	}
+}
+
+/* ---- orders ---- */
+
+static int may_grant(struct rf_gate *g, u64 now, u64 epoch, u64 deadline_ns, u64 incarnation)
+{
+	if (is_over(g))
+		return -ESHUTDOWN;
+	if (g->suspended)
+		return -EAGAIN;
+	if (deadline_ns <= now)
+		return -ETIME;
+	if (deadline_ns - now > g->lease_ns)
+		return -ERANGE;
+	if (g->state == RF_GATE_OPENING)
+		return -EBUSY;
+	if (g->state != RF_GATE_CLOSED)
+		return epoch == g->epoch && incarnation == g->incarnation ? 0 : -EBUSY;
+	/* §8: who had the device open under an earlier instance may still be there */
+	if (g->inherited && disk_openers(gate_disk(g)))
+		return -EBUSY;
+	g->inherited = false;
+	return 0;
+}
+
+/* True if the claim region must be read first. */
+static bool take_grant(struct rf_gate *g, u64 now, u64 epoch, u64 deadline_ns, u64 incarnation)
+{
+	g->granted_ns = max(g->granted_ns, deadline_ns);
+	queue_work(g->wq, &g->work);
+	if (g->state == RF_GATE_OPEN) {
+		set_deadline(g);
+		return false;
+	}
+	g->fresh_ns = now;
+	if (g->state == RF_GATE_CLOSED) {
+		g->state = RF_GATE_OPENING;
+		g->epoch = epoch;
+		g->incarnation = incarnation;
+	}
+	return true;
+}
+
+/* Is the grant of `since` decided? 1: no. */
+static int grant_result(struct rf_gate *g, u64 since)
+{
+	int r = 1;
+
+	spin_lock_irq(&g->lock);
+	if (g->state == RF_GATE_OPEN)
+		r = 0;
+	else if (is_over(g))
+		r = g->why == RF_GATE_WHY_SUPERSEDED ? -ESTALE : -ESHUTDOWN;
+	else if (g->failed_ns >= since)
+		r = g->failed_error;
+	spin_unlock_irq(&g->lock);
+	return r;
+}
+
+static int wait_grant(struct rf_gate *g, u64 since, u64 deadline_ns)
+{
+	unsigned long limit = nsecs_to_jiffies(deadline_ns - since) + 1;
+	int r = 1;
+
+	wait_event_killable_timeout(g->wait, (r = grant_result(g, since)) <= 0, limit);
+	if (r <= 0)
+		return r;
+	spin_lock_irq(&g->lock);
+	give_up_opening(g, ktime_get_boottime_ns(), -ETIME);
+	spin_unlock_irq(&g->lock);
+	r = grant_result(g, since);
+	return r <= 0 ? r : -ETIME;
+}
+
+int rf_gate_grant(struct rf_gate *g, u64 epoch, u64 deadline_ns, u64 incarnation)
+{
+	bool wait = false;
+	u64 now;
+	int r;
+
+	spin_lock_irq(&g->lock);
+	now = ktime_get_boottime_ns();
+	expire(g, now);
+	r = may_grant(g, now, epoch, deadline_ns, incarnation);
+	if (!r)
+		wait = take_grant(g, now, epoch, deadline_ns, incarnation);
+	spin_unlock_irq(&g->lock);
+	if (wait)
+		r = wait_grant(g, now, deadline_ns);
+	trace_rf_grant(gate_devt(g), epoch, deadline_ns, r);
+	return r;
+}
+
+bool rf_gate_revoke(struct rf_gate *g, unsigned int wait_ms)
+{
+	rf_gate_shut(g, RF_GATE_WHY_REVOKED);
+	wait_event_killable_timeout(g->wait, READ_ONCE(g->state) == RF_GATE_SHUT,
+				    msecs_to_jiffies(wait_ms) + 1);
+	return READ_ONCE(g->state) == RF_GATE_SHUT;
+}
+
+void rf_gate_check(struct rf_gate *g)
+{
+	spin_lock_irq(&g->lock);
+	g->check_now = true;
+	queue_work(g->wq, &g->work);
+	spin_unlock_irq(&g->lock);
+}
+
+/* ---- suspend, resume ---- */
+
+/* What is held must end now: the suspend waits for it. */
+void rf_gate_presuspend(struct rf_gate *g)
+{
+	spin_lock_irq(&g->lock);
+	g->suspended = true;
+	if (g->state == RF_GATE_OPENING)
+		give_up_opening(g, ktime_get_boottime_ns(), -EAGAIN);
+	if (g->state == RF_GATE_HOLDING)
+		shut(g, RF_GATE_WHY_SUSPENDED);
+	queue_work(g->wq, &g->work);
+	spin_unlock_irq(&g->lock);
+}
+
+void rf_gate_presuspend_undo(struct rf_gate *g)
+{
+	spin_lock_irq(&g->lock);
+	g->suspended = false;
+	spin_unlock_irq(&g->lock);
+}
+
+/* All writes are through, filesystems above are frozen: the moment to shut. */
+void rf_gate_postsuspend(struct rf_gate *g)
+{
+	spin_lock_irq(&g->lock);
+	if (g->state != RF_GATE_CLOSED)
+		shut(g, RF_GATE_WHY_SUSPENDED);
+	spin_unlock_irq(&g->lock);
+}
+
+void rf_gate_resume(struct rf_gate *g)
+{
+	spin_lock_irq(&g->lock);
+	g->suspended = false;
+	if (!g->resumed)
+		g->inherited = disk_openers(gate_disk(g)) > 0;
+	g->resumed = true;
+	spin_unlock_irq(&g->lock);
+}
+
+/* ---- life ---- */
+
+int rf_gate_init(struct rf_gate *g)
+{
+	int r = -ENOMEM;
+
+	spin_lock_init(&g->lock);
+	bio_list_init(&g->held);
+	INIT_WORK(&g->work, gate_work);
+	INIT_WORK(&g->settle, settle_work);
+	INIT_WORK(&g->announce, announce_work);
+	init_waitqueue_head(&g->wait);
+	init_completion(&g->drained);
+	rf_hrtimer_setup(&g->timer, gate_timer, CLOCK_BOOTTIME);
+	g->counters = alloc_percpu(struct rf_counters);
+	if (!g->counters)
+		return r;
+	/* on the reclaim path both, and what blocks never delays what must not */
+	g->wq = alloc_workqueue("rf_gate", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!g->wq)
+		goto free_counters;
+	g->slow_wq = alloc_workqueue("rf_gate_io", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!g->slow_wq)
+		goto free_wq;
+	r = percpu_ref_init(&g->writers, gate_drained, 0, GFP_KERNEL);
+	if (!r)
+		return 0;
+	destroy_workqueue(g->slow_wq);
+free_wq:
+	destroy_workqueue(g->wq);
+free_counters:
+	free_percpu(g->counters);
+	return r;
+}
+
+void rf_gate_exit(struct rf_gate *g)
+{
+	unsigned int i;
+
+	spin_lock_irq(&g->lock);
+	g->dying = true;
+	shut(g, RF_GATE_WHY_REMOVED);
+	spin_unlock_irq(&g->lock);
+	wait_for_completion(&g->drained);
+	for (i = 0; i < g->disk_count; i++)
+		rf_disk_wait(&g->disks[i]);
+	drain_workqueue(g->wq);
+	hrtimer_cancel(&g->timer);
+	destroy_workqueue(g->wq);
+	destroy_workqueue(g->slow_wq);
+	percpu_ref_exit(&g->writers);
+	free_percpu(g->counters);
 }

@@ -27,7 +27,7 @@
 
 #include "compat.h"
 
-#define DM_MSG_PREFIX RF_GATE_TARGET
+#define DM_MSG_PREFIX "ringfence"
 
 enum rf_refused {
 	RF_REFUSED_CLOSED,
@@ -97,21 +97,21 @@ struct rf_gate {
 	u64 checks, check_errors;
 	u64 seen;
 	bool suspended, inherited, resumed, dying, check_now;
+	enum rf_gate_state announced;
 	unsigned int held_count;
 	struct bio_list held;
 
 	/* The work item's own. */
-	enum rf_gate_state announced;
 	bool killed;
-	u64 check_ns; /* start of the last round of claim reads */
 
 	u64 lease_ns, interval_ns, hold_ns;
 	u32 node, volume;
 	struct rf_area_id id;
 	struct dm_target *ti;
 	struct dm_dev *dev;
-	struct workqueue_struct *wq, *read_wq;
-	struct work_struct work;
+	struct workqueue_struct *wq;      /* what must never block */
+	struct workqueue_struct *slow_wq; /* what may: reads, issuing, events */
+	struct work_struct work, settle, announce;
 	struct hrtimer timer;
 	wait_queue_head_t wait;
 	struct completion drained;
@@ -138,6 +138,8 @@ void rf_gate_resume(struct rf_gate *g);
 void rf_gate_shut(struct rf_gate *g, enum rf_gate_why why);
 /* Not admitted: hold, refuse, or admit after all. What map() returns. No sleep. */
 int rf_gate_slow(struct rf_gate *g, struct bio *bio);
+extern const char *const rf_gate_states[];
+extern const char *const rf_gate_whys[];
 void rf_gate_sum(struct rf_gate *g, struct rf_counters *sum);
 
 /*
@@ -168,6 +170,7 @@ static inline void rf_gate_remap(struct rf_gate *g, struct bio *bio)
 /* May sleep. disk->dev and ->sector are filled in. */
 int rf_disk_init(struct rf_gate *g, struct rf_disk *d);
 /* May sleep until the read that is on its way has come back. */
+void rf_disk_wait(struct rf_disk *d);
 void rf_disk_exit(struct rf_disk *d);
 /* Submits a read, unless the last one is still on its way. Process context. */
 void rf_disk_submit(struct rf_disk *d, u64 now_ns);

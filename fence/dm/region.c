@@ -19,44 +19,7 @@ static size_t region_bytes(const struct rf_gate *g)
 	return rf_claim_region_bytes(&g->id);
 }
 
-int rf_disk_init(struct rf_gate *g, struct rf_disk *d)
-{
-	unsigned int i;
-
-	d->gate = g;
-	INIT_WORK(&d->submit, submit_work);
-	d->page_count = DIV_ROUND_UP(region_bytes(g), PAGE_SIZE);
-	d->bio_count = DIV_ROUND_UP(d->page_count, BIO_MAX_VECS);
-	d->region = vzalloc((size_t)d->page_count * PAGE_SIZE);
-	d->bios = kcalloc(d->bio_count, sizeof(*d->bios), GFP_KERNEL);
-	d->vecs = kvcalloc(d->page_count, sizeof(*d->vecs), GFP_KERNEL);
-	if (!d->region || !d->bios || !d->vecs)
-		return -ENOMEM;
-	for (i = 0; i < d->bio_count; i++)
-		bio_init(&d->bios[i], NULL, d->vecs + i * BIO_MAX_VECS,
-			 min(d->page_count - i * BIO_MAX_VECS, BIO_MAX_VECS), 0);
-	return 0;
-}
-
-void rf_disk_exit(struct rf_disk *d)
-{
-	unsigned int i;
-
-	/* The bios belong to the device below until they have come back. */
-	if (d->gate) {
-		wait_event(d->gate->wait, smp_load_acquire(&d->read) != RF_READ_BUSY);
-		/* read_end() may still be on its way out */
-		spin_lock_irq(&d->gate->wait.lock);
-		spin_unlock_irq(&d->gate->wait.lock);
-	}
-	for (i = 0; d->bios && i < d->bio_count; i++)
-		bio_uninit(&d->bios[i]);
-	kvfree(d->vecs);
-	kfree(d->bios);
-	vfree(d->region);
-}
-
-/* Any context. The gate outlives this: rf_disk_exit() waits for read != BUSY. */
+/* Any context. The gate outlives this: rf_disk_wait() waits for read != BUSY. */
 static void read_end(struct bio *bio)
 {
 	struct rf_disk *d = bio->bi_private;
@@ -67,7 +30,7 @@ static void read_end(struct bio *bio)
 		atomic_set(&d->failed, 1);
 	if (!atomic_dec_and_test(&d->pending))
 		return;
-	/* Under this lock to the end: rf_disk_exit() takes it before g is freed. */
+	/* Under this lock to the end: rf_disk_wait() takes it before g is freed. */
 	spin_lock_irqsave(&g->wait.lock, flags);
 	smp_store_release(&d->read, RF_READ_DONE);
 	queue_work(g->wq, &g->work);
@@ -119,7 +82,46 @@ void rf_disk_submit(struct rf_disk *d, u64 now_ns)
 	d->submitted_ns = now_ns;
 	atomic_set(&d->failed, 0);
 	atomic_set(&d->pending, d->bio_count);
-	queue_work(d->gate->read_wq, &d->submit);
+	queue_work(d->gate->slow_wq, &d->submit);
+}
+
+int rf_disk_init(struct rf_gate *g, struct rf_disk *d)
+{
+	unsigned int i;
+
+	d->gate = g;
+	INIT_WORK(&d->submit, submit_work);
+	d->page_count = DIV_ROUND_UP(region_bytes(g), PAGE_SIZE);
+	d->bio_count = DIV_ROUND_UP(d->page_count, BIO_MAX_VECS);
+	d->region = vzalloc((size_t)d->page_count * PAGE_SIZE);
+	d->bios = kcalloc(d->bio_count, sizeof(*d->bios), GFP_KERNEL);
+	d->vecs = kvcalloc(d->page_count, sizeof(*d->vecs), GFP_KERNEL);
+	if (!d->region || !d->bios || !d->vecs)
+		return -ENOMEM;
+	for (i = 0; i < d->bio_count; i++)
+		bio_init(&d->bios[i], NULL, d->vecs + i * BIO_MAX_VECS,
+			 min(d->page_count - i * BIO_MAX_VECS, BIO_MAX_VECS), 0);
+	return 0;
+}
+
+/* The bios and the buffer belong to the device below until they have come back. */
+void rf_disk_wait(struct rf_disk *d)
+{
+	wait_event(d->gate->wait, smp_load_acquire(&d->read) != RF_READ_BUSY);
+	/* read_end() may still be on its way out */
+	spin_lock_irq(&d->gate->wait.lock);
+	spin_unlock_irq(&d->gate->wait.lock);
+}
+
+void rf_disk_exit(struct rf_disk *d)
+{
+	unsigned int i;
+
+	for (i = 0; d->bios && i < d->bio_count; i++)
+		bio_uninit(&d->bios[i]);
+	kvfree(d->vecs);
+	kfree(d->bios);
+	vfree(d->region);
 }
 
 void rf_disk_judge(struct rf_disk *d, u64 epoch, u64 incarnation, struct rf_judgement *j)
