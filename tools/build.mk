@@ -2,18 +2,29 @@
 # The tool: disk commands need no daemon, cluster commands talk to one.
 
 $(eval $(call rf_program,ringfence,\
+	tools/cmd_events.c \
 	tools/cmd_format.c \
 	tools/cmd_keygen.c \
+	tools/cmd_leader.c \
+	tools/cmd_nbd_name.c \
+	tools/cmd_nodes.c \
 	tools/cmd_probe.c \
+	tools/cmd_resign.c \
+	tools/cmd_run.c \
+	tools/cmd_status.c \
+	tools/cmd_wait.c \
+	tools/ctl.c \
 	tools/disk.c \
 	tools/format_plan.c \
 	tools/format_refuse.c \
 	tools/format_write.c \
 	tools/inequality.c \
+	tools/job.c \
 	tools/locate.c \
 	tools/opt.c \
 	tools/out.c \
 	tools/record.c \
 	tools/ringfence.c \
+	tools/rows.c \
 	tools/words.c \
-,librf-core librf-key,json-c smartcols blkid libsodium))
+,librf-core librf-key,json-c smartcols blkid libsodium inih))

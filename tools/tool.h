@@ -77,10 +77,22 @@ int opt_parse_global(int *argc, char ***argv, void (*usage)(void));
 bool parse_ms(const char *text, bool bare_seconds, uint32_t *ms);
 bool parse_u64(const char *text, int base, uint64_t *value);
 
-#define COMMANDS(X) \
-	X(format)   \
-	X(probe)    \
-	X(keygen)
+#define COMMANDS(X)  \
+	X(format)    \
+	X(probe)     \
+	X(keygen)    \
+	X(status)    \
+	X(nodes)     \
+	X(leader)    \
+	X(is_leader) \
+	X(wait)      \
+	X(events)    \
+	X(resign)    \
+	X(handover)  \
+	X(pause)     \
+	X(resume)    \
+	X(run)       \
+	X(nbd_name)
 
 #define X(name) extern const struct command cmd_##name;
 COMMANDS(X)
