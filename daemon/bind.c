@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ports of node.h over io: effects become system calls, completions become
+ * events. Nothing is decided here.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/timing.h"
+#include "daemon.h"
+#include "io/notify.h"
+#include "log.h"
+
+static uint64_t unix_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- events in ---- */
+
+void rf_bind_event(struct part *p, struct rf_event *e)
+{
+	e->now_ns = rf_loop_clock_ns(); /* §2.4: about others, after the completion */
+	e->unix_ns = unix_ns();
+	rf_node_event(p->node, e);
+	rf_show_roles(p);
+}
+
+void rf_bind_wake(struct rf_timer *t, uint64_t now_ns)
+{
+	struct rf_event e = {.kind = RF_EV_TICK};
+
+	(void)now_ns;
+	rf_bind_event(t->owner, &e);
+}
+
+static void disk_done(void *owner, uint32_t op, int status, bool wrote, const uint8_t *data,
+		      size_t len, bool late)
+{
+	struct rf_event e = {.kind = late ? RF_EV_IO_LATE : RF_EV_IO};
+
+	e.io.op = op;
+	e.io.status = status;
+	e.io.wrote = wrote;
+	e.io.data = data;
+	e.io.len = len;
+	rf_bind_event(owner, &e);
+}
+
+void rf_bind_datagram(void *owner, const uint8_t *data, size_t len)
+{
+	struct daemon *d = owner;
+	uint8_t message[RF_MESSAGE_BYTES];
+	struct rf_event e = {.kind = RF_EV_MESSAGE};
+	struct rf_core_peer peer;
+	struct rf_unsealed u;
+	enum rf_reject why;
+	struct part *p;
+	int rc;
+
+	d->received++;
+	rc = rf_seal_unseal(d->seal, data, len, message, &u, &why);
+	if (rc < 0)
+		d->rejected[why]++;
+	if (rc != 0)
+		return;
+	p = d->part[u.area];
+	e.message.from = u.from;
+	e.message.incarnation = u.incarnation;
+	e.message.data = message;
+	e.message.len = u.len;
+	rf_bind_event(p, &e);
+	rf_core_peer(rf_node_core(p->node), u.from, &peer);
+	rf_seal_life(d->seal, u.area, u.from, peer.incarnation);
+	if (peer.incarnation != u.incarnation)
+		d->rejected[RF_REJECT_LIFE]++;
+}
+
+/* ---- fencers ---- */
+
+static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_reply *r)
+{
+	struct daemon *d = owner;
+	struct managed *m = &d->managed[volume];
+	struct rf_event e = {.kind = RF_EV_FENCE};
+
+	if (r->verb == RF_FENCE_STATUS) {
+		m->refused = r->refused;
+		return;
+	}
+	if (r->result != RF_FENCE_OK || r->verb == 0)
+		rf_log(RF_LOG_WARNING,
+		       "fencer vol=%s driver=%s verb=%u epoch=%llu result=%u: %s",
+		       d->config.volume[volume].name, m->driver, r->verb,
+		       (unsigned long long)r->epoch, r->result, r->text);
+	e.fence.volume = m->number;
+	e.fence.verb = r->verb;
+	e.fence.epoch = r->epoch;
+	e.fence.result = r->result;
+	rf_bind_event(m->part, &e);
+}
+
+static void fence_can(void *owner, uint32_t volume, uint32_t can, const char *driver)
+{
+	struct daemon *d = owner;
+	struct managed *m = &d->managed[volume];
+	struct rf_event e = {.kind = RF_EV_CAN};
+
+	m->can = can;
+	snprintf(m->driver, sizeof(m->driver), "%s", driver);
+	e.can.volume = m->number;
+	e.can.can = can;
+	rf_bind_event(m->part, &e);
+}
+
+static void fence_died(void *owner, uint32_t volume)
+{
+	struct daemon *d = owner;
+
+	rf_log(RF_LOG_ERR,
+	       "fencer vol=%s died: this node cannot fence the volume any more and will not "
+	       "lead it; restart ringfenced when it does not",
+	       d->config.volume[volume].name);
+}
+
+const struct rf_fencer_ops rf_bind_fencer_ops = {
+	.answer = fence_answer, .can = fence_can, .died = fence_died};
+
+/* ---- hooks ---- */
+
+static void maybe_quiet(struct daemon *d, uint32_t volume)
+{
+	struct managed *m = &d->managed[volume];
+	struct rf_event e = {.kind = RF_EV_QUIET};
+
+	if (!m->cancel_epoch || !m->control_quiet || !m->hooks_quiet)
+		return;
+	e.quiet.volume = m->number;
+	e.quiet.epoch = m->cancel_epoch;
+	m->cancel_epoch = 0;
+	rf_bind_event(m->part, &e);
+}
+
+static void hook_done(void *owner, uint32_t volume, uint32_t hook, uint64_t epoch,
+		      int32_t status)
+{
+	struct daemon *d = owner;
+	struct rf_event e = {.kind = RF_EV_HOOK};
+
+	e.hook.volume = d->managed[volume].number;
+	e.hook.hook = hook;
+	e.hook.epoch = epoch;
+	e.hook.status = status;
+	rf_bind_event(d->managed[volume].part, &e);
+}
+
+static void hooks_quiet(void *owner, uint32_t volume, uint64_t epoch)
+{
+	struct daemon *d = owner;
+
+	if (d->managed[volume].cancel_epoch == epoch)
+		d->managed[volume].hooks_quiet = true;
+	maybe_quiet(d, volume);
+}
+
+void rf_bind_control_quiet(void *owner, uint32_t volume, uint64_t epoch)
+{
+	struct daemon *d = owner;
+
+	if (d->managed[volume].cancel_epoch == epoch)
+		d->managed[volume].control_quiet = true;
+	maybe_quiet(d, volume);
+}
+
+static void hook_line(void *owner, bool warning, const char *from, const char *text)
+{
+	(void)owner;
+	rf_log(warning ? RF_LOG_WARNING : RF_LOG_INFO, "hook %s: %s", from, text);
+}
+
+static void health(void *owner, bool good)
+{
+	struct daemon *d = owner;
+	struct rf_event e = {.kind = RF_EV_HEALTH};
+
+	e.health.good = good;
+	for (uint32_t i = 0; i < d->parts; i++)
+		rf_bind_event(d->part[i], &e);
+}
+
+static void hooks_died(void *owner)
+{
+	(void)owner;
+	rf_log(RF_LOG_ERR,
+	       "hook runner died: leaderships can not be released cleanly any more, "
+	       "peers wait for the lease; restart ringfenced");
+}
+
+const struct rf_hooks_ops rf_bind_hooks_ops = {.done = hook_done,
+					       .quiet = hooks_quiet,
+					       .line = hook_line,
+					       .health = health,
+					       .died = hooks_died};
+
+/* ---- effects out ---- */
+
+static int port_io(void *world, const struct rf_effect *e)
+{
+	struct part *p = world;
+	struct rf_disk_request r = {
+		.op = e->io.op,
+		.disk = e->io.disk,
+		.write_offset = e->io.write_offset,
+		.read_offset = e->io.read_offset,
+		.write_len = e->io.write_len,
+		.read_len = e->io.read_len,
+		.data_len = e->io.data_len,
+		.data = e->io.data,
+		.deadline_ns = e->io.deadline_ns,
+	};
+
+	if (p->area.fd[e->io.disk] < 0)
+		return -ENODEV;
+	return rf_disks_submit(p->disks, &r);
+}
+
+static int port_fence(void *world, uint32_t verb, const struct rf_effect *e)
+{
+	struct part *p = world;
+	struct daemon *d = p->daemon;
+	uint32_t volume = p->config_of[e->fence.volume];
+	const struct rf_timing *t = &p->area.super.timing;
+	struct rf_fence_request r = {
+		.verb = verb,
+		.epoch = e->fence.epoch,
+		.incarnation = e->fence.incarnation,
+		.deadline_ns = e->fence.deadline_ns,
+		.node = d->config.node,
+		.volume = e->fence.volume,
+	};
+
+	if (volume == UINT32_MAX)
+		return -ENOENT;
+	return rf_fencer_ask(d->managed[volume].fencer, &r,
+			     (verb == RF_FENCE_EVICT ? t->suspect_ms : t->lease_ms) * RF_MS_NS);
+}
+
+static int port_cancel(void *world, const struct rf_effect *e)
+{
+	struct part *p = world;
+	struct daemon *d = p->daemon;
+	uint32_t volume = p->config_of[e->cancel.volume];
+	struct managed *m;
+
+	if (volume == UINT32_MAX)
+		return -ENOENT;
+	m = &d->managed[volume];
+	m->cancel_epoch = e->cancel.epoch;
+	m->control_quiet = m->hooks_quiet = false;
+	rf_control_cancel(d->control, volume, e->cancel.epoch);
+	return rf_hooks_cancel(d->hooks, volume, e->cancel.epoch);
+}
+
+static const char *event_name(uint32_t hook)
+{
+	static const char *const names[] = {"", "reconcile", "promote", "demote", "lost"};
+
+	return hook <= RF_HOOK_LAST ? names[hook] : "";
+}
+
+static int port_hook(void *world, const struct rf_effect *e)
+{
+	struct part *p = world;
+	struct daemon *d = p->daemon;
+	uint32_t volume = p->config_of[e->hook.volume];
+	bool down = e->hook.hook == RF_HOOK_DEMOTE || e->hook.hook == RF_HOOK_LOST;
+	struct rf_hooks_call c = {
+		.volume = volume,
+		.hook = e->hook.hook,
+		.node = d->config.node,
+		.leader = down ? 0 : d->config.node,
+		.prev_leader = e->hook.prev_owner,
+		.epoch = e->hook.epoch,
+		.prev_epoch = e->hook.prev_epoch,
+		.unix_ns = unix_ns(),
+		.deadline_ns = e->hook.deadline_ns,
+	};
+
+	if (volume == UINT32_MAX)
+		return -ENOENT;
+	c.sequence = ++d->managed[volume].sequence;
+	snprintf(c.event, sizeof(c.event), "%s", event_name(e->hook.hook));
+	snprintf(c.role, sizeof(c.role), "%s", down ? "follower" : "leader");
+	snprintf(c.prev_role, sizeof(c.prev_role), "%s", down ? "leader" : "follower");
+	snprintf(c.reason, sizeof(c.reason), "%s", rf_cause_word(e->hook.cause));
+	snprintf(c.cluster, sizeof(c.cluster), "%s", d->config.cluster);
+	snprintf(c.volume_name, sizeof(c.volume_name), "%s", d->config.volume[volume].name);
+	snprintf(c.device, sizeof(c.device), "%s", d->config.volume[volume].device);
+	snprintf(c.desc, sizeof(c.desc), "%s epoch %llu of %s: %s", c.event,
+		 (unsigned long long)c.epoch, c.volume_name, c.reason);
+	return rf_hooks_run(d->hooks, &c);
+}
+
+static int port_send(void *world, const struct rf_effect *e)
+{
+	struct part *p = world;
+	uint8_t datagram[RF_DATAGRAM_BYTES];
+	size_t len =
+		rf_seal_close(p->daemon->seal, p->index, datagram, e->send.data, e->send.len);
+
+	if (len)
+		rf_net_send(p->daemon->net, datagram, len);
+	return 0;
+}
+
+static void port_say(void *world, const struct rf_decision *s)
+{
+	struct part *p = world;
+	struct daemon *d = p->daemon;
+	uint32_t volume =
+		s->volume < p->area.super.volumes ? p->config_of[s->volume] : UINT32_MAX;
+	const char *name = volume == UINT32_MAX ? NULL : d->config.volume[volume].name;
+	struct rf_ctl_event ev = {
+		.event = RF_CTL_EV_DECISION, .epoch = s->epoch, .node = s->node};
+
+	rf_log_decision(s, name, ev.text, sizeof(ev.text));
+	if (name)
+		snprintf(ev.volume, sizeof(ev.volume), "%s", name);
+	rf_control_event(d->control, &ev);
+	if (s->code == RF_SAY_JOIN_WAIT) {
+		rf_notify_extend(s->a / RF_MS_NS + 5000);
+		rf_notify_status("waiting %llu s: this node's slot was not left cleanly",
+				 (unsigned long long)(s->a / 1000000000u + 1));
+	}
+}
+
+static void port_halt(void *world, uint32_t reason)
+{
+	struct part *p = world;
+	bool all = true;
+
+	p->halted = true;
+	p->reason = reason;
+	for (uint32_t i = 0; i < p->daemon->parts; i++)
+		all &= p->daemon->part[i]->halted;
+	if (all)
+		rf_loop_stop(p->daemon->loop);
+}
+
+static void port_wake(void *world, uint64_t at_ns)
+{
+	struct part *p = world;
+
+	rf_loop_timer(p->daemon->loop, &p->timer, at_ns == UINT64_MAX ? 0 : at_ns);
+}
+
+void rf_bind_ports(struct part *p, struct rf_ports *ports)
+{
+	*ports = (struct rf_ports){.world = p,
+				   .io = port_io,
+				   .fence = port_fence,
+				   .cancel = port_cancel,
+				   .hook = port_hook,
+				   .send = port_send,
+				   .say = port_say,
+				   .halt = port_halt,
+				   .wake = port_wake};
+}
+
+/*
+ * Requests that can be in flight at once. Per disk: own slot and own pair, a slot of
+ * each peer; per led volume: region, renewal, fresh region, ballot, sector, history,
+ * commit; and for two volumes at a time what reads all slots or all states. With many
+ * volumes on one area the rest waits for the next beat (the core sees -EBUSY).
+ */
+int rf_bind_disks(struct part *p, struct iovec *memory)
+{
+	const struct rf_super *s = &p->area.super;
+	uint32_t volumes = s->volumes < 32 ? s->volumes : 32;
+	struct rf_core_config cfg = {.super = *s};
+	struct rf_disks_shape shape = {
+		.disks = s->disk_count,
+		.small_bytes = 2 * s->id.stride_bytes,
+		.small = s->disk_count * (4 + s->id.nodes + 2 * volumes),
+		.middle_bytes = (uint32_t)rf_geo_region_bytes(s),
+		.middle = s->disk_count * (1 + 4 * volumes),
+		.large_bytes = (uint32_t)rf_core_io_max(&cfg),
+		.large = s->disk_count * 2,
+		.write_bytes = (uint32_t)rf_geo_half_bytes(s),
+	};
+
+	memcpy(shape.fd, p->area.fd, sizeof(shape.fd));
+	memcpy(shape.offset, p->area.offset, sizeof(shape.offset));
+	return rf_disks_open(&p->disks, p->daemon->loop, &shape, p->index, disk_done, p,
+			     memory);
+}

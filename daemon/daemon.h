@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon as a whole: what main.c builds, bind.c runs and view.c shows.
+ *
+ * A part is one area: a node (core and its order of duty), its disks, its timer.
+ * Volumes are known by their index in the configuration; `number` is the one they
+ * have in their area.
+ */
+#ifndef RF_DAEMON_H
+#define RF_DAEMON_H
+
+#include "area.h"
+#include "config.h"
+#include "io/control.h"
+#include "io/disk.h"
+#include "io/fencer.h"
+#include "io/hooks.h"
+#include "io/loop.h"
+#include "io/net.h"
+#include "io/seal.h"
+#include "node.h"
+
+struct daemon;
+
+struct part {
+	struct daemon *daemon;
+	uint32_t index;
+	struct rf_area area;
+	struct rf_node *node;
+	struct rf_disks *disks;
+	struct rf_timer timer;
+	bool joined, halted;
+	uint32_t reason;                    /* of the halt, RF_CAUSE_* */
+	uint32_t config_of[RF_VOLUMES_MAX]; /* configuration index by number; UINT32_MAX */
+};
+
+struct managed { /* a volume of the configuration */
+	struct rf_fencer *fencer;
+	struct part *part;
+	uint32_t number;
+	uint32_t can;
+	char driver[16];
+	uint64_t refused;
+	enum rf_role role; /* as last told */
+	uint64_t epoch;
+	uint32_t leader;
+	/* a cancel under way: quiet only when both are */
+	uint64_t cancel_epoch;
+	bool control_quiet, hooks_quiet;
+	uint64_t sequence; /* of hook events */
+};
+
+struct daemon {
+	struct rf_config config;
+	struct rf_keys keys;
+	uint64_t incarnation, started_ns;
+	struct rf_loop *loop;
+	struct rf_net *net;
+	struct rf_seal *seal;
+	struct rf_control *control;
+	struct rf_hooks *hooks;
+	struct rf_op control_op, hooks_op, signal_op, log_op;
+	struct rf_timer watchdog;
+	uint64_t watchdog_ns;
+	int signal_fd;
+	uint32_t parts;
+	struct part *part[RF_AREAS_MAX];
+	struct managed *managed; /* by configuration index */
+	uint64_t received, rejected[RF_REJECT_COUNT];
+	bool memory_locked, realtime, leaving;
+};
+
+/* bind.c */
+void rf_bind_ports(struct part *part, struct rf_ports *ports);
+int rf_bind_disks(struct part *part, struct iovec *memory);
+void rf_bind_event(struct part *part, struct rf_event *event); /* fills in the time */
+void rf_bind_wake(struct rf_timer *timer, uint64_t now_ns);
+extern const struct rf_fencer_ops rf_bind_fencer_ops;
+extern const struct rf_hooks_ops rf_bind_hooks_ops;
+void rf_bind_control_quiet(void *daemon, uint32_t volume, uint64_t epoch);
+void rf_bind_datagram(void *daemon, const uint8_t *data, size_t len);
+
+/* show.c */
+extern const struct rf_control_ops rf_show_control_ops;
+void rf_show_roles(struct part *part); /* tell what changed since the last call */
+
+#endif

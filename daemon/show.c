@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the control socket may see and do: rows, roles, operators' orders. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "io/notify.h"
+#include "log.h"
+#include "status.h"
+
+static struct managed *managed_of(struct daemon *d, uint32_t volume)
+{
+	return &d->managed[volume];
+}
+
+static int find(void *world, const char *name)
+{
+	struct daemon *d = world;
+
+	for (uint32_t i = 0; i < d->config.volumes; i++)
+		if (!strcmp(d->config.volume[i].name, name))
+			return (int)i;
+	return -ENOENT;
+}
+
+static const char *name_of(void *world, uint32_t volume)
+{
+	return ((struct daemon *)world)->config.volume[volume].name;
+}
+
+static void now_of(void *world, uint32_t volume, struct rf_control_now *now)
+{
+	struct daemon *d = world;
+	struct managed *m = managed_of(d, volume);
+	struct rf_core_volume v;
+
+	rf_core_volume(rf_node_core(m->part->node), m->number, &v);
+	*now = (struct rf_control_now){.role = v.role,
+				       .epoch = v.epoch,
+				       .incarnation = d->incarnation,
+				       .deadline_ns = v.lease_ns};
+}
+
+static bool node_known(void *world, uint32_t volume, uint32_t node)
+{
+	struct managed *m = managed_of(world, volume);
+
+	return node >= 1 && node <= m->part->area.super.id.nodes;
+}
+
+/* ---- rows ---- */
+
+static bool row_daemon(struct daemon *d, rf_control_row row, void *client)
+{
+	struct rf_ctl_daemon r = {
+		.h = {RF_CTL_MAGIC, RF_CTL_VERSION, RF_CTL_ROW_DAEMON},
+		.now_ns = rf_loop_clock_ns(),
+		.started_ns = d->started_ns,
+		.datagrams_received = d->received,
+		.log_lost = rf_log_lost(),
+		.pid = (uint32_t)getpid(),
+		.memory_locked = d->memory_locked,
+		.realtime = d->realtime,
+		.loop_delay_max_us = rf_loop_delay_us(d->loop),
+		.release = RF_VERSION,
+	};
+	struct rf_net_counts net;
+
+	rf_net_counts(d->net, &net);
+	r.datagrams_sent = net.sent;
+	for (uint32_t i = 0; i < RF_REJECT_COUNT; i++) {
+		r.rejected_by_reason[i] = (uint32_t)d->rejected[i];
+		r.datagrams_rejected += d->rejected[i];
+	}
+	for (uint32_t i = 0; i < d->parts; i++)
+		r.disk_ops += rf_disks_count(d->part[i]->disks);
+	return row(client, &r, sizeof(r));
+}
+
+static bool row_volume(struct daemon *d, uint32_t volume, rf_control_row row, void *client)
+{
+	struct managed *m = managed_of(d, volume);
+	struct rf_status_volume about = {
+		.name = d->config.volume[volume].name,
+		.driver = m->driver[0] ? m->driver : d->config.volume[volume].fence,
+		.area = m->part->index,
+		.volume = m->number,
+		.refused = m->refused,
+	};
+	struct rf_ctl_volume r;
+
+	rf_status_volume(&r, rf_node_core(m->part->node), &m->part->area.super, &about,
+			 rf_loop_clock_ns());
+	return row(client, &r, sizeof(r));
+}
+
+static void status(void *world, int volume, rf_control_row row, void *client)
+{
+	struct daemon *d = world;
+	uint64_t now = rf_loop_clock_ns();
+
+	if (volume >= 0) {
+		row_volume(d, (uint32_t)volume, row, client);
+		return;
+	}
+	if (!row_daemon(d, row, client))
+		return;
+	for (uint32_t i = 0; i < d->parts; i++) {
+		struct part *p = d->part[i];
+		struct rf_ctl_area r;
+
+		rf_status_area(&r, rf_node_core(p->node), &p->area.super, d->config.node, now);
+		if (!row(client, &r, sizeof(r)))
+			return;
+	}
+	for (uint32_t i = 0; i < d->config.volumes; i++)
+		if (!row_volume(d, i, row, client))
+			return;
+	for (uint32_t i = 0; i < d->parts; i++) {
+		struct part *p = d->part[i];
+
+		for (uint32_t n = 1; n <= p->area.super.id.nodes; n++) {
+			struct rf_ctl_node r;
+
+			rf_status_node(&r, rf_node_core(p->node), &p->area.super, i, n, now);
+			if (!row(client, &r, sizeof(r)))
+				return;
+		}
+	}
+}
+
+/* ---- orders ---- */
+
+static int admin(void *world, uint32_t verb, uint32_t volume, uint32_t node)
+{
+	struct daemon *d = world;
+	struct rf_event e = {.kind = RF_EV_ADMIN};
+
+	switch (verb) {
+	case RF_CTL_RESIGN:
+		e.admin.verb = RF_ADMIN_RESIGN;
+		break;
+	case RF_CTL_HANDOVER:
+		e.admin.verb = RF_ADMIN_HANDOVER;
+		break;
+	case RF_CTL_PAUSE:
+	case RF_CTL_RESUME:
+		e.admin.verb = verb == RF_CTL_PAUSE ? RF_ADMIN_PAUSE : RF_ADMIN_RESUME;
+		for (uint32_t i = 0; i < d->parts; i++)
+			rf_bind_event(d->part[i], &e);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+	e.admin.volume = managed_of(d, volume)->number;
+	e.admin.node = node;
+	rf_bind_event(managed_of(d, volume)->part, &e);
+	return 0;
+}
+
+const struct rf_control_ops rf_show_control_ops = {.find = find,
+						   .name = name_of,
+						   .now = now_of,
+						   .node = node_known,
+						   .status = status,
+						   .admin = admin,
+						   .quiet = rf_bind_control_quiet};
+
+/* ---- changes ---- */
+
+static void tell(struct daemon *d, uint32_t volume, const struct rf_core_volume *v,
+		 uint32_t leader)
+{
+	struct managed *m = managed_of(d, volume);
+	struct rf_control_change c = {
+		.volume = volume,
+		.node = leader,
+		.prev_node = m->leader,
+		.cause = v->cause,
+		.role = v->role,
+		.prev_role = m->role,
+		.epoch = v->epoch,
+		.prev_epoch = m->epoch,
+		.incarnation = d->incarnation,
+		.deadline_ns = v->lease_ns,
+	};
+
+	rf_control_role(d->control, &c);
+	m->role = v->role;
+	m->epoch = v->epoch;
+	m->leader = leader;
+	if (v->role == RF_ROLE_ACTIVE)
+		rf_notify_status("leader of %s, epoch %llu", d->config.volume[volume].name,
+				 (unsigned long long)v->epoch);
+}
+
+void rf_show_roles(struct part *p)
+{
+	struct daemon *d = p->daemon;
+	struct rf_core_self self;
+
+	for (uint32_t i = 0; i < p->area.super.volumes; i++) {
+		uint32_t volume = p->config_of[i];
+		struct rf_core_volume v;
+		uint32_t leader;
+
+		if (volume == UINT32_MAX)
+			continue;
+		rf_core_volume(rf_node_core(p->node), i, &v);
+		leader = v.has_leader ? v.owner : 0;
+		if (v.role != managed_of(d, volume)->role ||
+		    leader != managed_of(d, volume)->leader)
+			tell(d, volume, &v, leader);
+	}
+	rf_core_self(rf_node_core(p->node), &self);
+	if (!self.joined || p->joined)
+		return;
+	p->joined = true;
+	for (uint32_t i = 0; i < d->parts; i++)
+		if (!d->part[i]->joined)
+			return;
+	rf_notify_ready();
+}
