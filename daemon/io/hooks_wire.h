@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between the daemon, its hook runner, and the process of one event. */
+#ifndef RF_IO_HOOKS_WIRE_H
+#define RF_IO_HOOKS_WIRE_H
+
+#include <sys/types.h>
+
+#include "io/hooks.h"
+
+#define RF_HOOKS_GROUPS_MAX 32
+
+/* One struct per packet of the SOCK_SEQPACKET pair. */
+enum hook_verb { HOOK_RUN = 1, HOOK_CANCEL = 2 };
+
+struct hook_request {
+	uint32_t verb;
+	struct rf_hooks_call call; /* CANCEL: volume and epoch only */
+};
+
+enum hook_kind { HOOK_DONE = 1, HOOK_QUIET = 2, HOOK_LINE = 3, HOOK_HEALTH = 4 };
+
+struct hook_reply {
+	uint32_t kind, volume, hook;
+	int32_t status; /* DONE; HEALTH: 1 = good; LINE: 1 = a warning */
+	uint64_t epoch;
+	char from[RF_NAME_BYTES + 24];
+	char text[RF_HOOKS_LINE_BYTES];
+};
+
+/* What the runner knows before it starts. */
+struct hook_setup {
+	struct rf_hooks_config config;
+	bool change_user;
+	uid_t uid;
+	gid_t gid;
+	int groups;
+	gid_t group[RF_HOOKS_GROUPS_MAX];
+};
+
+/* The runner: serves fd until its other end closes, then ends everything. */
+__attribute__((noreturn)) void rf_hooks_runner(const struct hook_setup *setup, int fd);
+
+/*
+ * In the process of one event (leader of its group, output already in place): runs
+ * the scripts in order. call NULL: the health command. Exits with the first
+ * non-zero status, 126 when a script or directory was refused.
+ */
+__attribute__((noreturn)) void rf_hooks_event(const struct hook_setup *setup,
+					      const struct rf_hooks_call *call);
+
+/*
+ * A script, or directory of scripts, is obeyed only when it and every directory
+ * above it belong to root (or to this process's user) and nobody else can write
+ * there. 0, or -errno and one line in err that names path and bit.
+ */
+int rf_hooks_trusted(const char *path, char *err, size_t err_bytes);
+
+#endif
