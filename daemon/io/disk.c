@@ -28,6 +28,7 @@ struct rf_disks {
 	void *owner;
 	struct request *request; /* small ones first, then middle, then large */
 	uint32_t requests;
+	uint8_t *base;
 	struct rf_timer timer;
 	uint64_t count;
 };
@@ -209,12 +210,23 @@ int rf_disks_open(struct rf_disks **disks, struct rf_loop *loop, const struct rf
 	d->done = done;
 	d->owner = owner;
 	d->timer = (struct rf_timer){.fire = expire, .owner = d};
+	d->base = at;
 	*memory = (struct iovec){at, bytes};
 	at = carve(d, at, s->small, s->small_bytes);
 	at = carve(d, at, s->middle, s->middle_bytes);
 	carve(d, at, s->large, s->large_bytes);
 	*disks = d;
 	return 0;
+}
+
+void rf_disks_close(struct rf_disks *d)
+{
+	for (uint32_t i = 0; i < d->shape.disks; i++)
+		if (d->shape.fd[i] >= 0)
+			close(d->shape.fd[i]);
+	munmap(d->base, memory_bytes(&d->shape));
+	free(d->request);
+	free(d);
 }
 
 uint64_t rf_disks_count(const struct rf_disks *d)

@@ -44,7 +44,9 @@ typedef void (*rf_disks_done)(void *owner, uint32_t op, int status, bool wrote,
 int rf_disks_open(struct rf_disks **disks, struct rf_loop *loop,
 		  const struct rf_disks_shape *shape, unsigned index, rf_disks_done done,
 		  void *owner, struct iovec *memory);
-/* 0, or -EBUSY: every request that is large enough is in flight. */
+/* Closes the devices. Only when the loop is closed already. */
+void rf_disks_close(struct rf_disks *disks);
+/* 0, -EINVAL (more than the shape allows), or -EBUSY: every request that is large enough is in flight. */
 int rf_disks_submit(struct rf_disks *disks, const struct rf_disk_request *request);
 uint64_t rf_disks_count(const struct rf_disks *disks); /* operations submitted */
 /* Requests the kernel still owns: the daemon's end waits a little for them. */

@@ -65,9 +65,10 @@ int rf_fencer_start(struct rf_fencer **fencer, char *const *argv, uint32_t volum
 	int pair[2], rc;
 
 	if (!f || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		snprintf(err, n, "fencer of volume %u: %s", volume, strerror(errno));
+		rc = f ? -errno : -ENOMEM;
+		snprintf(err, n, "fencer of volume %u: %s", volume, strerror(-rc));
 		free(f);
-		return -ENOMEM;
+		return rc;
 	}
 	f->ops = *ops;
 	f->volume = volume;
@@ -212,8 +213,10 @@ void rf_fencer_attach(struct rf_fencer *f, struct rf_loop *loop)
 /* The loop has ended: a bounded wait, then the hard way. */
 void rf_fencer_stop(struct rf_fencer *f)
 {
-	if (f->fd >= 0)
+	if (f->fd >= 0) {
+		shutdown(f->fd, SHUT_RDWR); /* the ring may hold the file a while longer */
 		close(f->fd);
+	}
 	for (int ms = 0; ms < STOP_MS; ms += 10) {
 		if (waitpid(f->pid, NULL, WNOHANG) != 0) {
 			free(f);

@@ -37,9 +37,10 @@ struct rf_loop {
 	struct io_uring ring;
 	struct rf_timer *timers; /* by time */
 	struct finished *queue;
-	unsigned queue_max;
+	unsigned queue_max, queued;
 	bool running, multishot;
 	uint32_t delay_us;
+	uint64_t round_ns; /* what fires in this round was due before */
 	struct io_uring_buf_ring *buffers;
 	uint8_t *buffer_memory;
 	struct receiver receiver[RECEIVERS_MAX];
@@ -118,7 +119,7 @@ int rf_loop_open(struct rf_loop **loop, unsigned entries, char *err, size_t n)
 		free(l);
 		return refuse(-ENOSYS, err, n);
 	}
-	l->queue_max = p.cq_entries;
+	l->queue_max = 2 * p.cq_entries;
 	l->queue = calloc(l->queue_max, sizeof(*l->queue));
 	l->buffer_memory = calloc(RECEIVE_BUFFERS, DATAGRAM_ROOM);
 	if (!l->queue || !l->buffer_memory) {
@@ -146,27 +147,43 @@ int rf_loop_register(struct rf_loop *l, const struct iovec *memory, unsigned cou
 
 /* ---- submitting ---- */
 
-/* `count` entries that will not be torn apart: linked ones go in one submission. */
+/* Copy what is finished; nothing is called back from here. */
+static void collect(struct rf_loop *l)
+{
+	struct io_uring_cqe *cqe;
+	unsigned head, n = 0;
+
+	io_uring_for_each_cqe(&l->ring, head, cqe)
+	{
+		if (l->queued == l->queue_max)
+			break;
+		l->queue[l->queued++] = (struct finished){
+			.op = io_uring_cqe_get_data(cqe), .res = cqe->res, .flags = cqe->flags};
+		n++;
+	}
+	io_uring_cq_advance(&l->ring, n);
+}
+
+/* `count` entries that will not be torn apart: linked ones go in one submission.
+ * A kernel that is short of memory, or wants completions taken first, is asked again. */
 static void room(struct rf_loop *l, unsigned count)
 {
 	while (io_uring_sq_space_left(&l->ring) < count)
 		if (io_uring_submit(&l->ring) < 0)
-			return; /* the kernel is short of memory: entered again below */
+			collect(l);
 }
 
 static struct io_uring_sqe *entry(struct rf_loop *l, struct rf_op *op)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&l->ring);
+	struct io_uring_sqe *sqe;
 
-	while (!sqe) {
-		io_uring_submit(&l->ring);
-		sqe = io_uring_get_sqe(&l->ring);
-	}
+	room(l, 1);
+	sqe = io_uring_get_sqe(&l->ring);
 	io_uring_sqe_set_data(sqe, op);
 	return sqe;
 }
 
-/* Newer preparing helpers clear the user data: set it again behind them. */
+/* Preparing helpers of later liburings clear the user data: set it behind them. */
 static void owned(struct io_uring_sqe *sqe, struct rf_op *op)
 {
 	io_uring_sqe_set_data(sqe, op);
@@ -199,7 +216,8 @@ void rf_loop_poll(struct rf_loop *l, struct rf_op *op, int fd)
 {
 	struct io_uring_sqe *sqe = entry(l, op);
 
-	io_uring_prep_poll_multishot(sqe, fd, POLLIN);
+	/* one shot: armed again it sees what is still there, a multishot one would not */
+	io_uring_prep_poll_add(sqe, fd, POLLIN);
 	owned(sqe, op);
 }
 
@@ -246,7 +264,7 @@ static void received(struct rf_op *op, int res, bool more)
 			r->got(r->owner, l->buffer_memory + (size_t)op->buffer * DATAGRAM_ROOM,
 			       (size_t)res);
 		buffer_back(l, op->buffer);
-	} else if (res >= 0 && !l->multishot) {
+	} else if (res >= 0) { /* single shot; or an empty datagram, which fills nothing */
 		r->got(r->owner, r->single, (size_t)res);
 	}
 	if (more)
@@ -296,11 +314,19 @@ static void unlink_timer(struct rf_loop *l, struct rf_timer *t)
 void rf_loop_timer(struct rf_loop *l, struct rf_timer *t, uint64_t at_ns)
 {
 	struct rf_timer **at = &l->timers;
+	uint64_t now;
 
 	if (t->at_ns)
 		unlink_timer(l, t);
 	if (!at_ns)
 		return;
+	/* the past is now, or lateness would be told of what nobody was late for; and
+	 * not this round, or one timer could keep the loop from its completions */
+	now = rf_loop_clock_ns();
+	if (at_ns < now)
+		at_ns = now;
+	if (at_ns <= l->round_ns)
+		at_ns = l->round_ns + 1;
 	while (*at && (*at)->at_ns <= at_ns)
 		at = &(*at)->next;
 	t->at_ns = at_ns;
@@ -308,17 +334,25 @@ void rf_loop_timer(struct rf_loop *l, struct rf_timer *t, uint64_t at_ns)
 	*at = t;
 }
 
+static void note_late(struct rf_loop *l, uint64_t late_ns)
+{
+	uint64_t us = late_ns / 1000;
+
+	if (us > l->delay_us)
+		l->delay_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+}
+
 static void fire_timers(struct rf_loop *l)
 {
-	uint64_t now = rf_loop_clock_ns(), late;
+	struct rf_timer *t;
 
-	/* one round: a timer that arms itself for the past waits for the next one */
-	for (struct rf_timer *t; (t = l->timers) && t->at_ns <= now;) {
-		late = (now - t->at_ns) / 1000;
-		if (late > l->delay_us)
-			l->delay_us = late > UINT32_MAX ? UINT32_MAX : (uint32_t)late;
+	l->round_ns = rf_loop_clock_ns();
+	while ((t = l->timers) && t->at_ns <= l->round_ns) {
+		uint64_t now = rf_loop_clock_ns();
+
+		note_late(l, now - t->at_ns);
 		unlink_timer(l, t);
-		t->fire(t, rf_loop_clock_ns());
+		t->fire(t, now);
 	}
 }
 
@@ -349,29 +383,18 @@ static int wait_some(struct rf_loop *l)
 	return rc < 0 ? rc : 0;
 }
 
-/* Copy all completions first; then call back. */
-static void reap(struct rf_loop *l)
+/* Call back what is in the queue now. What is collected meanwhile, by a submission
+ * that found the ring full, comes behind it and has its turn in the same pass. */
+static void call_back(struct rf_loop *l)
 {
-	struct io_uring_cqe *cqe;
-	unsigned head, n = 0;
+	for (unsigned i = 0; i < l->queued; i++) {
+		struct finished f = l->queue[i];
 
-	io_uring_for_each_cqe(&l->ring, head, cqe)
-	{
-		if (n == l->queue_max)
-			break;
-		l->queue[n++] = (struct finished){
-			.op = io_uring_cqe_get_data(cqe), .res = cqe->res, .flags = cqe->flags};
+		f.op->filled = f.flags & IORING_CQE_F_BUFFER;
+		f.op->buffer = f.flags >> IORING_CQE_BUFFER_SHIFT;
+		f.op->done(f.op, f.res, f.flags & IORING_CQE_F_MORE);
 	}
-	io_uring_cq_advance(&l->ring, n);
-	for (unsigned i = 0; i < n; i++) {
-		struct finished *f = &l->queue[i];
-
-		if (!f->op)
-			continue;
-		f->op->filled = f->flags & IORING_CQE_F_BUFFER;
-		f->op->buffer = f->flags >> IORING_CQE_BUFFER_SHIFT;
-		f->op->done(f->op, f->res, f->flags & IORING_CQE_F_MORE);
-	}
+	l->queued = 0;
 }
 
 int rf_loop_run(struct rf_loop *l)
@@ -382,7 +405,8 @@ int rf_loop_run(struct rf_loop *l)
 
 		if (rc < 0)
 			return rc;
-		reap(l);
+		collect(l);
+		call_back(l);
 		fire_timers(l);
 	}
 	return 0;

@@ -53,10 +53,12 @@ uint64_t rf_loop_clock_ns(void);
 /* Worst lateness of a timer since the loop was opened. */
 uint32_t rf_loop_delay_us(struct rf_loop *loop);
 
-/* Arm or move a timer; at_ns 0 disarms. */
+/* Arm or move a timer; at_ns 0 disarms, a time in the past is as soon as possible:
+ * after the completions that are there by then, never within the present round. */
 void rf_loop_timer(struct rf_loop *loop, struct rf_timer *timer, uint64_t at_ns);
 
-/* Register memory for disk operations: once, before the first. */
+/* Register memory for disk operations: once, before the first. 0 or -errno (-ENOMEM:
+ * more than may be locked, see RLIMIT_MEMLOCK). */
 int rf_loop_register(struct rf_loop *loop, const struct iovec *memory, unsigned count);
 
 /* One part of a disk chain; buffer lies in registered memory number `memory`. */
@@ -73,7 +75,7 @@ struct rf_disk_part {
 void rf_loop_chain(struct rf_loop *loop, int fd, unsigned memory,
 		   const struct rf_disk_part *write, const struct rf_disk_part *read);
 
-/* Stays armed until it says so with more = false: readable. */
+/* Once, when fd is readable (res: poll events) or broken; arm it again in the callback. */
 void rf_loop_poll(struct rf_loop *loop, struct rf_op *op, int fd);
 void rf_loop_write(struct rf_loop *loop, struct rf_op *op, int fd, const void *data,
 		   size_t len);

@@ -208,7 +208,9 @@ int rf_seal_unseal(struct rf_seal *s, const uint8_t *datagram, size_t len, uint8
 	out->incarnation = le64toh(e.incarnation);
 	out->len = (size_t)opened;
 	if (out->incarnation == s->incarnation)
-		return 1; /* my own, come back by multicast */
+		return 1;                    /* my own, come back by multicast */
+	if (out->from == s->area[area].node) /* an earlier life of mine */
+		return reject_as(reject, RF_REJECT_LIFE);
 	if (!fresh_of(&s->area[area].sender[out->from], out->incarnation, le64toh(e.counter)))
 		return reject_as(reject, RF_REJECT_REPLAY);
 	return 0;
