@@ -23,3 +23,29 @@ $(eval $(call rf_archive,librf-core,\
 	daemon/core/timing.c \
 	daemon/core/view.c \
 ))
+
+$(eval $(call rf_program,ringfenced,\
+	daemon/area.c \
+	daemon/bind.c \
+	daemon/config.c \
+	daemon/config_check.c \
+	daemon/config_value.c \
+	daemon/decision.c \
+	daemon/identity.c \
+	daemon/log.c \
+	daemon/main.c \
+	daemon/node.c \
+	daemon/show.c \
+	daemon/status.c \
+	daemon/io/control.c \
+	daemon/io/disk.c \
+	daemon/io/fencer.c \
+	daemon/io/hooks.c \
+	daemon/io/hooks_runner.c \
+	daemon/io/hooks_script.c \
+	daemon/io/listen.c \
+	daemon/io/loop.c \
+	daemon/io/net.c \
+	daemon/io/notify.c \
+	daemon/io/seal.c \
+,librf-core librf-key,liburing libsodium inih))

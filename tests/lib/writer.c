@@ -145,11 +145,16 @@ static void attach(void)
 
 /* ---- the target ---- */
 
+/* The URI of the server with the export name put into its path (before any '?').
+ * A name needs no escaping: digits, hex and dots. */
 static struct nbd_handle *open_target(const char *name)
 {
 	struct nbd_handle *nbd = nbd_create();
+	size_t path = strcspn(w.uri, "?");
+	char uri[1024];
 
-	if (nbd && nbd_set_export_name(nbd, name) == 0 && nbd_connect_uri(nbd, w.uri) == 0)
+	snprintf(uri, sizeof(uri), "%.*s%s%s", (int)path, w.uri, name, w.uri + path);
+	if (nbd && nbd_connect_uri(nbd, uri) == 0)
 		return nbd;
 	if (nbd)
 		nbd_close(nbd);
