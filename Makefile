@@ -210,10 +210,10 @@ lint: all
 	@CC="$(CC)" tests/lint/run
 
 check-fast: all
-	@tests/lib/levels lint check-unit $(FAST_LEVELS)
+	+@MAKE='$(MAKE)' tests/lib/levels lint check-unit $(FAST_LEVELS)
 
 check: all
-	@tests/lib/levels lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS)
+	+@MAKE='$(MAKE)' tests/lib/levels lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS)
 
 install: all
 	@install -d $(DESTDIR)$(INCLUDEDIR)/ringfence

@@ -47,13 +47,21 @@ FAR(RF_ORDER_NONE, RF_ORDER_STOP);
 
 /* ---- what all records share ---- */
 
+static void place_assert(const struct rf_area_id *id, struct place at)
+{
+	rf_assert(id->nodes >= 1 && id->nodes <= RF_NODES_MAX);
+	rf_assert(id->stride_bytes >= RF_STRIDE_MIN && id->stride_bytes <= RF_STRIDE_MAX);
+	rf_assert(at.kind >= 1 && at.kind <= RF_KIND_LAST);
+	rf_assert(at.volume < RF_VOLUMES_MAX);
+	rf_assert(at.index <= (at.kind == RF_KIND_HISTORY ? RF_HISTORY_MAX - 1 : id->nodes));
+	rf_assert(at.part <= 1);
+}
+
 void rf_record_begin(void *record, const struct rf_area_id *id, struct place at, uint64_t seq)
 {
 	struct rf_disk_header *h = record;
 
-	rf_assert(at.kind >= 1 && at.kind <= RF_KIND_LAST);
-	rf_assert(at.volume < RF_VOLUMES_MAX);
-	rf_assert(at.part <= 1);
+	place_assert(id, at);
 	memset(record, 0, RF_RECORD_BYTES);
 	h->magic = put32(RF_DISK_MAGIC);
 	h->version = put16(RF_FORMAT_VERSION);
@@ -80,6 +88,7 @@ enum rf_record_verdict rf_record_open(const void *record, const struct rf_area_i
 	enum rf_record_verdict verdict =
 		rf_record_check(record, id, at.kind, at.volume, at.index);
 
+	place_assert(id, at);
 	if (verdict != RF_RECORD_OK)
 		return verdict;
 	if (rf_get32(h->part) != at.part)
@@ -202,6 +211,7 @@ enum rf_record_verdict rf_slot_decode(const void *record, const struct rf_area_i
 	enum rf_record_verdict verdict = rf_record_open(record, id, slot_place(node));
 	struct rf_slot s;
 
+	rf_assert(node_exists(id, node));
 	if (verdict != RF_RECORD_OK)
 		return verdict;
 	slot_fields(&s, d);
@@ -250,6 +260,7 @@ enum rf_record_verdict rf_mailbox_decode(const void *record, const struct rf_are
 	enum rf_record_verdict verdict = rf_record_open(record, id, mailbox_place(node));
 	struct rf_mailbox m;
 
+	rf_assert(node_exists(id, node));
 	if (verdict != RF_RECORD_OK)
 		return verdict;
 	m = (struct rf_mailbox){
@@ -359,6 +370,7 @@ enum rf_record_verdict rf_ballot_decode(const void *record, const struct rf_area
 	enum rf_record_verdict verdict = rf_record_open(record, id, ballot_place(volume, node));
 	struct rf_ballot b;
 
+	rf_assert(node_exists(id, node));
 	if (verdict != RF_RECORD_OK)
 		return verdict;
 	b = (struct rf_ballot){

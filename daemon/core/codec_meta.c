@@ -174,6 +174,7 @@ enum rf_record_verdict rf_super_decode(const void *record, struct rf_super *out)
 	/* No incompat feature is known yet: any bit means "not for you". */
 	if (rf_get32(d->h.zero) || s.incompat || !super_ok(&s))
 		return RF_RECORD_BAD_VERSION;
+	rf_assert(rf_geo_payload_bytes(&s) >= RF_STATE_PAYLOAD_MIN);
 	*out = s;
 	return RF_RECORD_OK;
 }
@@ -259,6 +260,7 @@ enum rf_record_verdict rf_state_decode(const void *record, const struct rf_area_
 		rf_record_open(record, id, state_place(volume, node, half));
 	struct rf_state s;
 
+	rf_assert(node_exists(id, node));
 	if (verdict != RF_RECORD_OK)
 		return verdict;
 	s = (struct rf_state){
@@ -304,7 +306,6 @@ void rf_history_encode(void *record, const struct rf_area_id *id, uint32_t volum
 {
 	struct rf_disk_history *d = record;
 
-	rf_assert(index < RF_HISTORY_MAX);
 	rf_assert(history_ok(in, id));
 	rf_record_begin(record, id, history_place(volume, index), in->seq);
 	d->epoch = put64(in->epoch);

@@ -26,11 +26,15 @@ static uint64_t stride_state(const struct rf_super *s)
 
 static uint64_t bytes(const struct rf_super *s, uint64_t strides)
 {
+	rf_assert(s->id.stride_bytes >= RF_STRIDE_MIN);
 	return strides * s->id.stride_bytes;
 }
 
 uint64_t rf_geo_strides(const struct rf_super *s)
 {
+	rf_assert(s->id.nodes >= 1 && s->id.nodes <= RF_NODES_MAX);
+	rf_assert(s->volumes >= 1 && s->volumes <= RF_VOLUMES_MAX);
+	rf_assert(s->state_strides >= 1 && s->state_strides <= RF_STATE_STRIDES_MAX);
 	return stride_state(s) + 2ull * s->state_strides * s->id.nodes * s->volumes + 1;
 }
 
