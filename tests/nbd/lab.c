@@ -265,7 +265,7 @@ static void run_server(struct lab *lab, const char *const *extra, bool slow)
 {
 	char plugin[512], area[2000], volume[320], key[320], shim[512];
 	const char *argv[40] = {"nbdkit", "-f", "--exit-with-parent", "-t", "8", "-U"};
-	int n = 6, fd = open(lab->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	int n = 6, fd = open(lab->log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
 	size_t used = 0;
 	unsigned i;
 
@@ -305,21 +305,45 @@ static bool socket_answers(const struct lab *lab)
 	return ok;
 }
 
+/* It has said on its way out why it cannot start. Do not wait for the rest: with
+ * a sanitizer's runtime loaded, a library of nbdkit's hangs in its destructor. */
+static bool said_why(const struct lab *lab)
+{
+	char line[512];
+	FILE *f = fopen(lab->log, "re");
+	bool said = false;
+
+	while (f && !said && fgets(line, sizeof(line), f))
+		said = !strncmp(line, "nbdkit: error:", 14);
+	if (f)
+		fclose(f);
+	return said;
+}
+
+static bool server_ended(struct lab *lab)
+{
+	int status;
+
+	if (waitpid(lab->pid, &status, WNOHANG) == lab->pid)
+		lab->pid = 0;
+	else if (said_why(lab))
+		lab_stop(lab);
+	return !lab->pid;
+}
+
 bool lab_serve(struct lab *lab, const char *const *extra, bool slow)
 {
 	uint64_t until = lab_now_ms() + LAB_LIMIT_MS;
-	int status;
 
 	unlink(lab->sock);
+	unlink(lab->log);
 	lab->pid = fork();
 	assert_true(lab->pid >= 0);
 	if (!lab->pid)
 		run_server(lab, extra, slow);
 	while (!socket_answers(lab)) {
-		if (waitpid(lab->pid, &status, WNOHANG) == lab->pid) {
-			lab->pid = 0;
+		if (server_ended(lab))
 			return false;
-		}
 		if (lab_now_ms() > until)
 			fail_msg("nbdkit does not answer; see %s", lab->log);
 		lab_nap();
