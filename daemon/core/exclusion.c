@@ -283,8 +283,10 @@ void rf_exclusion_evicted(struct rf_core *c, struct volume *v, uint32_t result)
 	}
 	v->evict_retry_ns = c->now + c->hb_ns;
 	rf_emit_say(c, v, RF_SAY_EVICT_FAILED, c->me, v->my_epoch, result, 0);
-	if (result == RF_FENCE_STALE)
-		rf_region_look(c, v);
+	/* Either somebody is newer: look. Or the target found an older epoch in the
+	 * sector, turned back by a slow winner: write ours again (§6). */
+	rf_region_look(c, v);
+	rf_sector_set(c, v, RF_EPOCH_CLAIMED);
 }
 
 static void evict(struct rf_core *c, struct volume *v)

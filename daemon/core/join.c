@@ -126,13 +126,26 @@ static void read_own(struct rf_core *c)
 		rf_op_start(c, OP_OWN, d, RF_NO_VOLUME, 0, 0, &io);
 }
 
+/*
+ * It moved. Once may be the ghost of my earlier life's last write (one write per
+ * record is in flight at most); twice is somebody who lives.
+ */
 static void look_watching(struct rf_core *c, const struct rf_slot *s)
 {
 	struct join *j = &c->join;
+	uint64_t until = c->now + c->super.timing.slot_timeout_ms * RF_MS_NS;
 
-	if (s->seq > j->old_seq ||
-	    (s->seq == j->old_seq && s->incarnation != j->old_incarnation))
+	if (s->seq <= j->old_seq &&
+	    (s->seq != j->old_seq || s->incarnation == j->old_incarnation))
+		return;
+	if (j->moved || s->incarnation != j->old_incarnation) {
 		refuse(c, s->incarnation, s->generation);
+		return;
+	}
+	j->moved = true;
+	j->old_seq = s->seq;
+	if (until > j->until_ns)
+		j->until_ns = until;
 }
 
 void rf_join_own(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len)

@@ -123,6 +123,18 @@ static void revoke(struct rf_core *c, struct volume *v)
 	rf_emit_fence(c, RF_DO_REVOKE, v->number, v->my_epoch, c->incarnation, 0);
 }
 
+/*
+ * The claim that ended this epoch, 0 = none: then it may be released. A ballot of e+1
+ * supersedes before it is known to be decided, so it is named by its instance; a
+ * superseded owner never writes the epoch sector again (it would turn it back).
+ */
+static uint64_t ended_by(const struct volume *v, enum rf_cause cause)
+{
+	if (v->decided > v->my_epoch)
+		return v->decided;
+	return cause == RF_CAUSE_SUPERSEDED ? v->my_epoch + 1 : 0;
+}
+
 void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint32_t to)
 {
 	bool worked = v->role >= RF_ROLE_RECONCILING;
@@ -141,7 +153,7 @@ void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint
 		.since_ns = c->now,
 		.worked = worked,
 		.quiet = !worked,
-		.by_epoch = v->decided > v->my_epoch ? v->decided : 0,
+		.by_epoch = ended_by(v, cause),
 	};
 	v->holdoff_ns = c->now + holdoff(c, cause);
 	v->history.end_cause = cause;
@@ -234,8 +246,7 @@ static void close_slot(struct rf_core *c, struct volume *v)
 	if (RF_RULE(DRAIN, !k->drained) || !k->quiet || k->hooks ||
 	    (k->worked && !k->cancelled))
 		return;
-	if (v->decided > v->my_epoch)
-		k->by_epoch = v->decided;
+	k->by_epoch = ended_by(v, k->cause);
 	if (v->slot_open) {
 		v->slot_open = false;
 		rf_slot_change(c);

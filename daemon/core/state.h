@@ -241,7 +241,7 @@ enum join_stage {
 struct join {
 	enum join_stage stage;
 	uint8_t done, failed; /* disks of the present stage */
-	bool unclean, unreadable;
+	bool unclean, unreadable, moved;
 	uint64_t old_incarnation, old_seq, old_generation;
 	uint8_t old_boot[RF_UUID_BYTES];
 	uint64_t until_ns, began_ns, retry_ns, look_ns;
