@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The log never waits, says what it lost, and one line stays one line. Also notify. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "io/notify.h"
+#include "log.h"
+
+static char dir[64], path[96], content[2 * RF_LOG_RING_BYTES];
+
+static const char *logged(void)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, content, sizeof(content) - 1);
+
+	close(fd);
+	content[n > 0 ? n : 0] = 0;
+	return content;
+}
+
+/* A loop that writes when it is told to. */
+static struct {
+	int fd;
+	const void *data;
+	size_t len;
+	unsigned started;
+} pending;
+
+static int start(void *arg, int fd, const void *data, size_t len)
+{
+	(void)arg;
+	pending.fd = fd;
+	pending.data = data;
+	pending.len = len;
+	pending.started++;
+	return 0;
+}
+
+static void complete(size_t at_most)
+{
+	size_t n = pending.len < at_most ? pending.len : at_most;
+
+	assert_true(n > 0);
+	pending.len = 0;
+	rf_log_written(write(pending.fd, pending.data, n));
+}
+
+static int open_log(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/rf-log-XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/log", dir);
+	memset(&pending, 0, sizeof(pending));
+	return rf_log_open(path, RF_LOG_INFO);
+}
+
+static int close_log(void **state)
+{
+	(void)state;
+	rf_log_async(NULL, NULL);
+	rf_log_open("", RF_LOG_INFO);
+	unlink(path);
+	return rmdir(dir);
+}
+
+static void writes_directly_before_the_loop(void **state)
+{
+	(void)state;
+	rf_log(RF_LOG_INFO, "one a=%d", 1);
+	rf_log(RF_LOG_DEBUG, "hidden");
+	assert_non_null(strstr(logged(), "Z info one a=1\n"));
+	assert_null(strstr(content, "hidden"));
+	assert_true(rf_log_wants(RF_LOG_INFO));
+	assert_false(rf_log_wants(RF_LOG_DEBUG));
+}
+
+static void one_line_stays_one(void **state)
+{
+	char longer[2 * RF_LOG_LINE_BYTES];
+
+	(void)state;
+	rf_log(RF_LOG_WARNING, "host=a\nb\x1b[31m%s", "\r\n");
+	assert_non_null(strstr(logged(), "warning host=a b [31m  \n"));
+	memset(longer, 'y', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = 0;
+	rf_log(RF_LOG_INFO, "%s", longer);
+	logged();
+	assert_int_equal(strlen(strchr(content, '\n') + 1), RF_LOG_LINE_BYTES);
+}
+
+static void goes_through_the_loop(void **state)
+{
+	(void)state;
+	rf_log_async(start, NULL);
+	rf_log(RF_LOG_INFO, "first");
+	rf_log(RF_LOG_INFO, "second");
+	assert_int_equal(pending.started, 1); /* one write at a time */
+	complete(10);                         /* a short write goes on where it stopped */
+	while (pending.len)
+		complete(SIZE_MAX);
+	logged();
+	assert_non_null(strstr(content, "info first\n"));
+	assert_non_null(strstr(content, "info second\n"));
+}
+
+static unsigned lines(const char *s)
+{
+	unsigned n = 0;
+
+	while ((s = strchr(s, '\n'))) {
+		s++;
+		n++;
+	}
+	return n;
+}
+
+static void says_what_it_lost(void **state)
+{
+	uint64_t before = rf_log_lost(), lost;
+	char text[64];
+
+	(void)state;
+	rf_log_async(start, NULL);
+	for (int i = 0; i < 5000; i++)
+		rf_log(RF_LOG_INFO, "line number %d of many", i);
+	lost = rf_log_lost() - before;
+	assert_true(lost > 0 && lost < 5000);
+	while (pending.len)
+		complete(7777);
+	logged();
+	snprintf(text, sizeof(text), "warning log: %llu lines lost\n",
+		 (unsigned long long)lost);
+	assert_non_null(strstr(content, text));
+	assert_int_equal(lines(content), 5000 - lost + 1);
+}
+
+static void a_failed_write_is_counted(void **state)
+{
+	uint64_t before = rf_log_lost();
+
+	(void)state;
+	rf_log_async(start, NULL);
+	rf_log(RF_LOG_INFO, "gone");
+	pending.len = 0;
+	rf_log_written(-ENOSPC);
+	assert_int_equal(rf_log_lost() - before, 1);
+	while (pending.len)
+		complete(SIZE_MAX);
+	rf_log(RF_LOG_INFO, "again");
+	while (pending.len)
+		complete(SIZE_MAX);
+	assert_non_null(strstr(logged(), "log: 1 lines lost"));
+	assert_non_null(strstr(content, "info again\n"));
+	assert_null(strstr(content, "gone"));
+}
+
+static void nothing_is_lost_at_the_end(void **state)
+{
+	(void)state;
+	rf_log_async(start, NULL);
+	rf_log(RF_LOG_INFO, "last words");
+	rf_log_async(NULL, NULL);
+	assert_non_null(strstr(logged(), "last words"));
+}
+
+static void the_journal_takes_levels(void **state)
+{
+	char file[96], text[64];
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(stat(path, &st), 0);
+	snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	snprintf(file, sizeof(file), "%s", path);
+	setenv("JOURNAL_STREAM", text, 1);
+	assert_int_equal(rf_log_open(file, RF_LOG_INFO), 0);
+	unsetenv("JOURNAL_STREAM");
+	rf_log(RF_LOG_ERR, "x=1");
+	assert_string_equal(logged(), "<3>x=1\n");
+}
+
+/* ---- decisions ---- */
+
+#define MS 1000000ull
+
+static void decisions_are_lines(void **state)
+{
+	static const struct {
+		struct rf_decision d;
+		const char *volume, *text;
+	} table[] = {
+		{{RF_SAY_EXCLUDED, 0, 2, 7, RF_WAY_CLOSED | RF_WAY_EXPIRED, 12 * MS},
+		 "vol0",
+		 "excluded volume=vol0 node=2 epoch=7 ways=closed+expired took_ms=12"},
+		{{RF_SAY_EXCLUDED, 3, 2, 7, 0, 12345678},
+		 NULL,
+		 "excluded volume=3 node=2 epoch=7 ways=none took_ms=12.345"},
+		{{RF_SAY_JOINED, RF_NO_VOLUME, 0, 0, 4, 0xabc},
+		 NULL,
+		 "joined generation=4 incarnation=0000000000000abc"},
+		{{RF_SAY_LOSING, 0, 1, 9, RF_CAUSE_RESIGNED, 0},
+		 "v",
+		 "losing volume=v node=1 epoch=9 cause=resigned"},
+		{{RF_SAY_NO_LEADER, 0, 0, 9, 99, 0}, "v", "no-leader volume=v epoch=9 cause=?"},
+		{{RF_SAY_MARGIN, 0, 1, 9, (uint64_t)-3 * MS, 1000 * MS},
+		 "v",
+		 "margin volume=v node=1 epoch=9 left_ms=-3 lease_ms=1000"},
+		{{RF_SAY_RECONCILE_FAILED, 0, 1, 9, (uint64_t)-62, 0},
+		 "v",
+		 "reconcile-failed volume=v node=1 epoch=9 status=-62"},
+		{{RF_SAY_COUNT, 0, 0, 0, 0, 0}, NULL, NULL},
+	};
+	char out[RF_DECISION_BYTES], name[RF_NAME_BYTES];
+
+	(void)state;
+	for (size_t i = 0; table[i].text; i++) {
+		rf_decision_format(out, sizeof(out), &table[i].d, table[i].volume);
+		assert_string_equal(out, table[i].text);
+	}
+	assert_int_equal(rf_decision_format(out, 8, &table[0].d, "vol0"), 7);
+	assert_string_equal(out, "exclude");
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	for (uint32_t code = 0; code <= RF_SAY_COUNT; code++) {
+		struct rf_decision d = {code, 1, UINT32_MAX, UINT64_MAX, UINT64_MAX, INT64_MAX};
+
+		assert_true(rf_decision_format(out, sizeof(out), &d, name) < sizeof(out) - 1);
+		assert_non_null(strchr("diwe", rf_decision_level(code)));
+		assert_true(*rf_decision_words(code));
+	}
+}
+
+static void a_warning_says_what_to_do(void **state)
+{
+	struct rf_decision d = {RF_SAY_UNREADABLE, 0, 2, 7, 0, 5};
+	char text[200];
+
+	(void)state;
+	rf_log_decision(&d, "vol0", text, sizeof(text));
+	assert_string_equal(text, "unreadable volume=vol0 node=2 epoch=7 disk=0 record=5");
+	assert_non_null(strstr(logged(), "error unreadable volume=vol0 node=2 epoch=7 disk=0 "
+					 "record=5 msg=\"a record cannot be read"));
+}
+
+/* ---- notify ---- */
+
+static void tells_the_service_manager(void **state)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	char got[256];
+	ssize_t n;
+	static const char *const expect[] = {"READY=1", "STATUS=a b",
+					     "EXTEND_TIMEOUT_USEC=5000", "WATCHDOG=1",
+					     "STOPPING=1"};
+
+	(void)state;
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s/n", dir);
+	assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	rf_notify_ready(); /* without a socket: nothing */
+	assert_int_equal(rf_notify_watchdog_ns(), 0);
+	setenv("NOTIFY_SOCKET", "relative", 1);
+	assert_int_equal(rf_notify_open(), -EINVAL);
+	setenv("NOTIFY_SOCKET", to.sun_path, 1);
+	setenv("WATCHDOG_USEC", "3000000", 1);
+	unsetenv("WATCHDOG_PID");
+	assert_int_equal(rf_notify_open(), 0);
+	assert_null(getenv("NOTIFY_SOCKET"));
+	assert_int_equal(rf_notify_watchdog_ns(), 1500 * MS);
+	rf_notify_ready();
+	rf_notify_status("a\nb");
+	rf_notify_extend(5);
+	rf_notify_watchdog();
+	rf_notify_stopping();
+	for (size_t i = 0; i < 5; i++) {
+		n = recv(fd, got, sizeof(got) - 1, MSG_DONTWAIT);
+		assert_true(n > 0);
+		got[n] = 0;
+		assert_string_equal(got, expect[i]);
+	}
+	for (int i = 0; i < 10000; i++) /* nobody reads: nobody waits */
+		rf_notify_watchdog();
+	rf_notify_close();
+	close(fd);
+	unlink(to.sun_path);
+}
+
+int main(void)
+{
+#define WITH_LOG(test) cmocka_unit_test_setup_teardown(test, open_log, close_log)
+	const struct CMUnitTest tests[] = {
+		WITH_LOG(writes_directly_before_the_loop),
+		WITH_LOG(one_line_stays_one),
+		WITH_LOG(goes_through_the_loop),
+		WITH_LOG(says_what_it_lost),
+		WITH_LOG(a_failed_write_is_counted),
+		WITH_LOG(nothing_is_lost_at_the_end),
+		WITH_LOG(the_journal_takes_levels),
+		cmocka_unit_test(decisions_are_lines),
+		WITH_LOG(a_warning_says_what_to_do),
+		WITH_LOG(tells_the_service_manager),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
