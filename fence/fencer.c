@@ -31,8 +31,6 @@ static struct {
 	bool ended; /* no daemon any more */
 } queue;
 
-static volatile sig_atomic_t told_to_end;
-
 /* ---- for drivers ---- */
 
 uint64_t rf_fencer_now_ms(void)
@@ -94,14 +92,14 @@ bool rf_fencer_urgent(void)
 	for (i = 0; i < queue.count; i++)
 		if (queue.request[i].verb == RF_FENCE_REVOKE)
 			return true;
-	return queue.ended || told_to_end;
+	return queue.ended;
 }
 
 static bool next_request(struct rf_fence_request *r)
 {
-	while (!queue.count && !queue.ended && !told_to_end)
+	while (!queue.count && !queue.ended)
 		receive(0);
-	if (!queue.count || told_to_end)
+	if (!queue.count)
 		return false;
 	*r = queue.request[0];
 	queue.count--;
@@ -115,7 +113,7 @@ static void send_reply(const struct rf_fence_reply *reply)
 
 	do
 		n = send(RF_FENCE_FD, reply, sizeof(*reply), MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR && !told_to_end);
+	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		queue.ended = true;
 }
@@ -215,20 +213,16 @@ static bool socket_there(void)
 	       type == SOCK_SEQPACKET;
 }
 
-static void end(int signal)
-{
-	(void)signal;
-	told_to_end = 1;
-}
-
+/* The end of descriptor 3 ends a fencer, nothing else: a signal to the whole
+ * group (Ctrl-C, a service manager) must not take it away from a daemon that
+ * still has something to revoke. */
 static void set_signals(void)
 {
-	struct sigaction ends = {.sa_handler = end}, ignored = {.sa_handler = SIG_IGN};
+	struct sigaction ignored = {.sa_handler = SIG_IGN};
 
-	/* No SA_RESTART: a waiting recv or poll must notice. */
-	sigaction(SIGTERM, &ends, NULL);
-	/* Ctrl-C is for the daemon: it revokes in order, then hangs up. */
+	sigaction(SIGTERM, &ignored, NULL);
 	sigaction(SIGINT, &ignored, NULL);
+	sigaction(SIGHUP, &ignored, NULL);
 	sigaction(SIGPIPE, &ignored, NULL);
 }
 

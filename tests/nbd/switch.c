@@ -497,6 +497,38 @@ static void test_disk_missing(void **state)
 	assert_false(lab_serve(&lab, NULL, false)); /* one of three */
 }
 
+/* A disk that hangs costs nothing while the others decide; and it is not waited
+ * for without end when they cannot. */
+static void test_disk_hangs(void **state)
+{
+	char path[320];
+	uint64_t begin;
+	FILE *f;
+
+	(void)state;
+	assert_true(lab_serve(&lab, NULL, true));
+	lab_epoch(&lab, -1, 1, 1, A, RF_EPOCH_CLAIMED);
+	snprintf(path, sizeof(path), "%s.reads", lab.gate);
+	f = fopen(path, "w");
+	fputs("1", f);
+	fclose(f);
+	begin = lab_now_ms();
+	nbd_close(must(lab_open(&lab, RF_CONN_DATA, 1, A, 1)));
+	assert_true(lab_now_ms() - begin < 2500);
+	lab_epoch(&lab, -1, 2, 2, B, RF_EPOCH_CLAIMED);
+	lab_ballot(&lab, 0, 3, 3, 1u << RF_BALLOT_NODE_BITS | 3);
+	assert_null(lab_open(&lab, RF_CONN_DATA, 2, B, 2)); /* superseded on one is enough */
+	lab_ballot(&lab, 0, 3, 0, 0);
+	f = fopen(path, "w");
+	fputs("1", f);
+	fclose(f);
+	assert_int_equal(truncate(lab.area[2], 4096), 0); /* and another is gone */
+	assert_null(lab_open(&lab, RF_CONN_DATA, 2, B, 2));
+	assert_int_equal(lab_stat(&lab, "refused_unreadable"), 1);
+	assert_int_equal(unlink(path), 0);
+	nbd_close(must(lab_open(&lab, RF_CONN_DATA, 2, B, 2))); /* it is back */
+}
+
 static void test_start_refused(void **state)
 {
 	uint8_t record[RF_RECORD_BYTES] = {0};
@@ -569,12 +601,13 @@ static void test_storm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_switch),        T(test_replay),        T(test_not_on_disk),
-		T(test_unreadable),    T(test_names),         T(test_keys_rotate),
-		T(test_switch_waits),  T(test_shut_waits),    T(test_shut),
-		T(test_shut_first),    T(test_restart),       T(test_restart_shut),
-		T(test_reads_refused), T(test_requests),      T3(test_majority),
-		T3(test_disk_missing), T(test_start_refused), T(test_storm),
+		T(test_switch),        T(test_replay),      T(test_not_on_disk),
+		T(test_unreadable),    T(test_names),       T(test_keys_rotate),
+		T(test_switch_waits),  T(test_shut_waits),  T(test_shut),
+		T(test_shut_first),    T(test_restart),     T(test_restart_shut),
+		T(test_reads_refused), T(test_requests),    T3(test_majority),
+		T3(test_disk_missing), T3(test_disk_hangs), T(test_start_refused),
+		T(test_storm),
 	};
 
 	if (!lab_can_run())
