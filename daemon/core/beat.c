@@ -63,11 +63,18 @@ static void fill_gates(struct rf_core *c, struct rf_slot *s)
 	}
 }
 
+/* FREE promises the next life that nothing of this one will land any more (§2.5). */
 static bool may_free(const struct rf_core *c)
 {
-	for (uint32_t i = 0; i < c->volumes; i++)
-		if (c->volume[i].slot_open || c->volume[i].role == RF_ROLE_CLOSING)
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		const struct volume *v = &c->volume[i];
+
+		if (v->slot_open || v->role == RF_ROLE_CLOSING)
 			return false;
+		if (RF_RULE(FREE_IDLE, v->ballot.busy || v->sector.busy ||
+					       v->history_push.busy || v->commit_busy))
+			return false;
+	}
 	return c->leaving;
 }
 
@@ -267,13 +274,21 @@ static void choose_echo(struct rf_core *c, struct rf_msg *m)
 	}
 }
 
+/* A leadership that was lost is no life sign: who cannot write CLOSED any more must
+ * not keep the others waiting by talking on (§4). One that is left in peace is. */
+static bool announced(const struct volume *v)
+{
+	if (v->role == RF_ROLE_CLOSING)
+		return rf_lead_voluntary(v->closing.cause);
+	return v->role >= RF_ROLE_EXCLUDING && v->role <= RF_ROLE_ACTIVE;
+}
+
 static uint32_t led_count(const struct rf_core *c)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < c->volumes; i++)
-		n += c->volume[i].role >= RF_ROLE_EXCLUDING &&
-		     c->volume[i].role <= RF_ROLE_CLOSING;
+		n += announced(&c->volume[i]);
 	return n;
 }
 
@@ -293,7 +308,7 @@ void rf_beat_send(struct rf_core *c)
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		const struct volume *v = &c->volume[i];
 
-		if (v->role < RF_ROLE_EXCLUDING || v->role > RF_ROLE_CLOSING)
+		if (!announced(v))
 			continue;
 		if (m.heartbeat.count == RF_HEARTBEAT_ENTRIES) {
 			rf_emit_send(c, 0, &m);

@@ -111,7 +111,7 @@ static uint64_t holdoff(const struct rf_core *c, enum rf_cause cause)
 	}
 }
 
-static bool voluntary(enum rf_cause cause)
+bool rf_lead_voluntary(enum rf_cause cause)
 {
 	return cause == RF_CAUSE_RESIGNED || cause == RF_CAUSE_HANDOVER ||
 	       cause == RF_CAUSE_SHUTDOWN;
@@ -195,7 +195,7 @@ static void cancel(struct rf_core *c, struct volume *v)
 	e = rf_emit(c, RF_DO_CANCEL);
 	e->cancel.volume = v->number;
 	e->cancel.epoch = v->my_epoch;
-	if (!voluntary(k->cause)) {
+	if (!rf_lead_voluntary(k->cause)) {
 		k->hooks |= HOOK_BIT(RF_HOOK_LOST);
 		rf_emit_hook(c, v, RF_HOOK_LOST);
 	}

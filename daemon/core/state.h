@@ -246,6 +246,7 @@ struct join {
 	uint8_t old_boot[RF_UUID_BYTES];
 	uint64_t until_ns, began_ns, retry_ns, look_ns;
 	uint8_t own_found; /* disks that showed a readable own slot */
+	uint8_t agree;     /* disks that showed the newest of them */
 };
 
 struct rf_core {
@@ -422,6 +423,8 @@ void rf_lead_loaded(struct rf_core *c, struct volume *v);
 void rf_lead_hook(struct rf_core *c, struct volume *v, uint32_t hook, uint64_t epoch,
 		  int32_t status);
 void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint32_t to);
+/* Left in peace: it goes on being announced until its slot says closed. */
+bool rf_lead_voluntary(enum rf_cause cause);
 void rf_lead_revoked(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result);
 void rf_lead_advance(struct rf_core *c, struct volume *v);
 uint64_t rf_lead_wake(const struct rf_core *c, const struct volume *v);
