@@ -2,6 +2,7 @@
 # The tool: disk commands need no daemon, cluster commands talk to one.
 
 $(eval $(call rf_program,ringfence,\
+	tools/cmd_dump.c \
 	tools/cmd_events.c \
 	tools/cmd_format.c \
 	tools/cmd_keygen.c \
@@ -11,10 +12,15 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_probe.c \
 	tools/cmd_resign.c \
 	tools/cmd_run.c \
+	tools/cmd_slots.c \
 	tools/cmd_status.c \
+	tools/cmd_timing.c \
+	tools/cmd_verify.c \
 	tools/cmd_wait.c \
 	tools/ctl.c \
 	tools/disk.c \
+	tools/field.c \
+	tools/field_table.c \
 	tools/format_plan.c \
 	tools/format_refuse.c \
 	tools/format_write.c \
@@ -26,5 +32,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/record.c \
 	tools/ringfence.c \
 	tools/rows.c \
+	tools/verify_disk.c \
+	tools/verify_volume.c \
 	tools/words.c \
 ,librf-core librf-key,json-c smartcols blkid libsodium inih))

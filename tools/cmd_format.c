@@ -318,7 +318,7 @@ static int examine(struct plan *p, const char *path)
 		return rc;
 	rc = distinct(p, d);
 	if (!rc)
-		rc = disk_locate(d);
+		rc = disk_locate(d, true);
 	if (!rc)
 		rc = format_refuse(d, p->force, &in_use);
 	if (!rc)

@@ -114,7 +114,7 @@ static int run(int argc, char **argv)
 	(void)argc;
 	if (rc)
 		return rc;
-	rc = disk_locate(&d);
+	rc = disk_locate(&d, false);
 	if (!rc)
 		rc = judge(&d);
 	disk_close(&d);

@@ -51,8 +51,9 @@ void disk_close(struct disk *d);
 int disk_read(const struct disk *d, void *buf, size_t bytes, uint64_t offset_bytes);
 /* Whole sectors; buf is a disk_buffer(). Durable when it returns. */
 int disk_write(const struct disk *d, const void *buf, size_t bytes, uint64_t offset_bytes);
-/* Where is the area? Exit code 0 or 74; says why. Sets found and the rest. */
-int disk_locate(struct disk *d);
+/* Where is the area? Exit code 0 or 74; says why. Sets found and the rest. deep:
+ * when it is not at its place, search 64 MiB at either end for its copy. */
+int disk_locate(struct disk *d, bool deep);
 /* One record, RF_RECORD_BYTES, into buf (disk_buffer of a stride). 0 or -errno. */
 int disk_record(const struct disk *d, const struct record *r, void *buf);
 /* Worst of `count` reads of a sector at offset, in microseconds. */

@@ -135,7 +135,7 @@ static void confirm_start(struct disk *d, void *buf)
 	d->found = FOUND_GOOD;
 }
 
-int disk_locate(struct disk *d)
+int disk_locate(struct disk *d, bool deep)
 {
 	void *buf = disk_buffer(RF_STRIDE_MIN);
 	bool found = false;
@@ -143,7 +143,7 @@ int disk_locate(struct disk *d)
 
 	if (!rc && !found)
 		rc = try_end(d, buf, &found);
-	if (!rc && !found)
+	if (!rc && !found && deep)
 		rc = search_ends(d, &found);
 	if (!rc)
 		confirm_start(d, buf);
@@ -199,7 +199,7 @@ int disk_set_open(struct disk_set *set, int argc, char **argv)
 		if (rc)
 			break;
 		set->count++;
-		rc = disk_locate(d);
+		rc = disk_locate(d, true);
 		if (!rc)
 			rc = set_judge(set, d);
 	}

@@ -80,6 +80,10 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 #define COMMANDS(X)  \
 	X(format)    \
 	X(probe)     \
+	X(dump)      \
+	X(verify)    \
+	X(slots)     \
+	X(timing)    \
 	X(keygen)    \
 	X(status)    \
 	X(nodes)     \
