@@ -31,6 +31,11 @@ static bool is_over(const struct rf_gate *g)
 	return g->state == RF_GATE_SHUTTING || g->state == RF_GATE_SHUT;
 }
 
+static int over_error(const struct rf_gate *g)
+{
+	return g->why == RF_GATE_WHY_SUPERSEDED ? -ESTALE : -ESHUTDOWN;
+}
+
 static enum rf_refused refused_as(const struct rf_gate *g)
 {
 	if (g->state == RF_GATE_OPEN || g->state == RF_GATE_HOLDING ||
@@ -213,7 +218,7 @@ static void judge_disks(struct rf_gate *g, u64 epoch, u64 incarnation, u64 fresh
 			f->superseded |= j.superseded;
 			f->seen = max(f->seen, j.seen);
 		}
-		f->foreign |= d->foreign;
+		f->foreign |= d->foreign && d->judged_ns >= fresh_ns;
 		f->owned |= d->owned && d->good_ns >= fresh_ns;
 		f->complete &= d->judged_ns >= fresh_ns;
 	}
@@ -391,7 +396,7 @@ void rf_gate_sum(struct rf_gate *g, struct rf_counters *sum)
 static int may_grant(struct rf_gate *g, u64 now, u64 epoch, u64 deadline_ns, u64 incarnation)
 {
 	if (is_over(g))
-		return -ESHUTDOWN;
+		return over_error(g);
 	if (g->suspended)
 		return -EAGAIN;
 	if (deadline_ns <= now)
@@ -436,7 +441,7 @@ static int grant_result(struct rf_gate *g, u64 since)
 	if (g->state == RF_GATE_OPEN)
 		r = 0;
 	else if (is_over(g))
-		r = g->why == RF_GATE_WHY_SUPERSEDED ? -ESTALE : -ESHUTDOWN;
+		r = over_error(g);
 	else if (g->failed_ns >= since)
 		r = g->failed_error;
 	spin_unlock_irq(&g->lock);

@@ -212,6 +212,9 @@ static int target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		free_gate(ti, g);
 		return r;
 	}
+	/* always: on a device without a cache nobody would ask us, and a refused
+	 * epoch's fsync would succeed */
+	ti->flush_supported = true;
 	ti->num_flush_bios = 1;
 	ti->num_discard_bios = 1;
 	ti->num_secure_erase_bios = 1;

@@ -57,13 +57,13 @@
  *	EINVAL    not three numbers, or epoch, incarnation or deadline 0
  *	ETIME     the deadline has passed (also while the region was being read)
  *	ERANGE    the deadline is more than LEASE_MS ahead
- *	ESTALE    the epoch is superseded, or was released
+ *	ESTALE    the epoch is superseded, or was released; so was the instance, if it is shut
  *	EPERM     another node or another life of this node owns the epoch
  *	EIO       the claim region is unreadable on too many disks
  *	EBUSY     the instance belongs to another epoch, another grant is being checked,
  *	          or the device is still open from before this table was loaded
  *	EAGAIN    the device is suspended
- *	ESHUTDOWN the instance is shut: load a new table
+ *	ESHUTDOWN the instance is shut for another reason: load a new table
  *   revoke [WAIT_MS]
  *	Admit nothing more, for ever; fail what is held; wait up to WAIT_MS (default
  *	1000, at most 10000) for writes in flight. Answers "drained", or "draining N"

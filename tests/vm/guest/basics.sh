@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The gate by itself: opening, refusing, expiring, latching.
+. ./lib.sh
+load_module
+modprobe loop
+truncate -s 128M /tmp/disk
+losetup /dev/loop0 /tmp/disk
+DATA=/dev/loop0 # knows flushes and discards
+region format
+is "target is known" 1 "$(dmsetup targets | grep -c '^ringfence')"
+
+make_gate
+is "closed at creation" closed "$(field state)"
+is "table is what was given" "$(table | sed 's,/dev/ram0,1:0,g; s,/dev/loop0,7:0,; s/ *$//')" "$(dmsetup table vol | sed 's/ *$//')"
+for kind in write flush zero discard; do
+	is "closed refuses $kind" ENODEV "$(io $kind 0 1)"
+done
+is "closed refuses secure erase" EOPNOTSUPP "$(io secure 0)"
+is "closed refuses passthrough" ENOTTY "$(io sgio 0)"
+is "closed lets reads pass" ok "$(io read 0)"
+
+is "grant without owning" "Operation not permitted" "$(grant 1 1000)"
+own 5
+is "grant of an epoch that is over" "Stale file handle" "$(grant 4 1000)"
+is "grant to another life" "Operation not permitted" "$(grant 5 1000 78)"
+is "grant of a later epoch" "Operation not permitted" "$(grant 6 1000)"
+is "grant beyond the lease" "Numerical result out of range" "$(grant 5 3000)"
+is "grant of the past" "Timer expired" "$(grant 5 -1)"
+is "grant of nonsense" "Invalid argument" "$(msg grant 5 x 7 || sed -n 's/.*failed: //p' /tmp/msg.err)"
+is "still closed" closed "$(field state)"
+is "grant to the owner" ok "$(grant 5 1500)"
+is "open" open "$(field state)"
+is "epoch is shown" 5 "$(field epoch)"
+for kind in write flush zero discard; do
+	is "open lets $kind pass" ok "$(io $kind 0 65)"
+done
+io write 4096 65 >/dev/null
+is "write lands behind the offset" ok "$(rfvm io $DATA read $((1048576 + 4096)) 65)"
+is "open still refuses passthrough" ENOTTY "$(io sgio 0)"
+is "grant of another epoch while open" "Device or resource busy" "$(grant 6 1000)"
+is "renewal" ok "$(grant 5 1900)"
+left=$(field left_ms)
+within "renewal extends" 1500 1900 "$left"
+is "an earlier deadline changes nothing" ok "$(grant 5 300)"
+left=$(field left_ms)
+within "never shortened" 1000 1900 "$left"
+
+until_true 4000 state_is shut || not_ok "shuts after deadline and hold"
+is "why" expired "$(field why)"
+is "refused after expiry" ENODEV "$(io write 0 1)"
+is "latched" "Cannot send after transport endpoint shutdown" "$(grant 5 1000)"
+drop_gate
+
+make_gate 2000 100 0
+is "a new instance opens" ok "$(grant 5 1500)"
+is "and writes" ok "$(io write 0 66)"
+is "revoke drains" drained "$(msg revoke)"
+is "revoked is shut" shut "$(field state)"
+is "revoked refuses" ENODEV "$(io write 0 1)"
+within "drain time is shown" 1 1000000 "$(field drain_us)"
+drop_gate
+
+make_gate 2000 100 0
+is "open for 5" ok "$(grant 5 1900)"
+region ballot 3 6 0
+usleep 300000
+is "an attempt at e+1 does not shut" open "$(field state)"
+region ballot 3 6 259
+until_true 1000 state_is shut || not_ok "a vote for e+1 shuts"
+is "superseded" superseded "$(field why)"
+is "superseded refuses" ENODEV "$(io write 0 1)"
+within "counted" 1 1 "$(field refused_superseded)"
+is "seen" 5 "$(field seen)"
+drop_gate
+
+region format
+own 9
+make_gate 2000 100 0 "1 /dev/ram0 8" "2 gate_reads conflict"
+is "reads refused by option" EBADE "$(io read 0)"
+is "writes refused with conflict" EBADE "$(io write 0 1)"
+is "features in the table" 1 "$(dmsetup table vol | grep -c ' 2 gate_reads conflict$')"
+is "grant 9" ok "$(grant 9 1900)"
+is "reads pass when open" ok "$(io read 0)"
+region epoch 9 2 $LIFE released
+until_true 1000 state_is shut || not_ok "a released epoch shuts"
+drop_gate
+rmmod dm_ringfence && ok "module unloads" || not_ok "module unloads"

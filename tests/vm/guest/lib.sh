@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by the scripts that run inside a test VM.
+# The data is /dev/ram0 from 1 MiB on; its claim region lies in the first MiB.
+
+DEV=/dev/mapper/vol
+CLUSTER=00000000-0000-0000-0000-000000000001
+AREA=00000000-0000-0000-0000-000000000002
+LIFE=77
+SECTORS=131072
+REGION=8
+
+ok() { echo "ok $*"; }
+not_ok() { echo "not ok $*"; }
+
+# is NAME EXPECTED GOT
+is() {
+	if [ "$2" = "$3" ]; then ok "$1"; else
+		not_ok "$1: expected '$2', got '$3'"
+		dmsetup status vol 2>/dev/null | sed 's/^/    /'
+		dmesg | tail -n 5 | sed 's/^/    /'
+	fi
+}
+
+# within NAME LOW HIGH GOT
+within() {
+	if [ "$4" -ge "$2" ] && [ "$4" -le "$3" ]; then ok "$1 ($4)"; else not_ok "$1: $4 is not in $2..$3"; fi
+}
+
+# until_true LIMIT_MS COMMAND...: polls every 10 ms
+until_true() {
+	local left=$(($1 / 10))
+	shift
+	while ! "$@"; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		usleep 10000
+	done
+}
+
+clock() { rfvm clock; }
+field() { dmsetup status "${2:-vol}" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+state_is() { [ "$(field state)" = "$1" ]; }
+region() { local verb=$1; shift; rfvm "$verb" /dev/ram0 $((REGION * 512)) "$@"; }
+io() { rfvm io "$DEV" "$@"; }
+
+# table [LEASE CHECK HOLD] [regions] [features]; defaults for the rest
+table() {
+	echo "0 $SECTORS ringfence ${DATA:-/dev/ram0} ${DATA_OFFSET:-2048} ${NODE:-2} 0 3 4096 $CLUSTER $AREA ${1:-2000} ${2:-200} ${3:-500} ${4:-1 ${CLAIM:-/dev/ram0} $REGION} $5"
+}
+
+make_gate() {
+	table "$@" | dmsetup create vol && dmsetup mknodes vol
+}
+
+drop_gate() {
+	dmsetup remove --retry vol || { not_ok "cannot remove the gate"; dmsetup info vol; }
+}
+
+msg() { dmsetup message vol 0 "$@" 2>/tmp/msg.err; }
+
+# grant EPOCH MS [LIFE]: prints ok or the reason
+grant() {
+	if msg grant "$1" $(($(clock) + $2 * 1000000)) "${3:-$LIFE}"; then echo ok; else
+		sed -n 's/.*failed: //p' /tmp/msg.err | head -n 1
+	fi
+}
+
+own() { region epoch "$1" "${2:-2}" "${3:-$LIFE}"; }
+
+load_module() { insmod /dm-ringfence.ko || not_ok "the module does not load"; }
