@@ -56,6 +56,13 @@ int rf_seal_open(struct rf_seal **seal, uint64_t incarnation, uint64_t salt)
 	return 0;
 }
 
+void rf_seal_free(struct rf_seal *s)
+{
+	sodium_memzero(s->key, sizeof(s->key));
+	free(s->area);
+	free(s);
+}
+
 void rf_seal_keys(struct rf_seal *s, const struct rf_keys *keys)
 {
 	s->keys = keys->count;

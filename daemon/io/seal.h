@@ -19,6 +19,7 @@ struct rf_seal;
 /* Wire subkeys of the cluster keys; the first one seals. May be called again with
  * new keys at any time (reload). incarnation: of this daemon; salt: random. */
 int rf_seal_open(struct rf_seal **seal, uint64_t incarnation, uint64_t salt);
+void rf_seal_free(struct rf_seal *seal);
 void rf_seal_keys(struct rf_seal *seal, const struct rf_keys *keys);
 
 /* An area this daemon takes part in, and its node id there. 0, -ENOSPC. */

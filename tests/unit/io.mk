@@ -1,4 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Unit tests of what moves bytes: real files, sockets and processes.
 
-$(eval $(call rf_test,loop,tests/unit/test_loop.c,librf-io,))
+$(eval $(call rf_test,loop,tests/unit/test_loop.c daemon/io/loop.c,,liburing))
+$(eval $(call rf_test,disk,tests/unit/test_disk.c daemon/io/disk.c daemon/io/loop.c,,liburing))
+$(eval $(call rf_test,net,tests/unit/test_net.c daemon/io/net.c daemon/io/loop.c,,liburing))
+$(eval $(call rf_test,seal,tests/unit/test_seal.c daemon/io/seal.c,librf-key,libsodium))
+$(eval $(call rf_test,fencer,\
+	tests/unit/test_fencer.c daemon/io/fencer.c daemon/io/loop.c,,liburing))
+$(eval $(call rf_test,loop-old,tests/unit/test_loop_old.c daemon/io/loop.c,,liburing))
+$(B)/tests/loop-old: private LDLIBS += \
+	-Wl,--wrap=io_uring_queue_init_params,--wrap=io_uring_register_buf_ring
