@@ -26,10 +26,8 @@ struct target {
 	bool group;       /* multicast: only while joined */
 	unsigned ifindex; /* joined there; 0 = not joined */
 	bool joined, failing, missing_said;
-	union {
-		struct cmsghdr align;
-		uint8_t bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-	} control; /* names the interface */
+	/* names the interface */
+	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 	size_t control_bytes;
 };
 
@@ -107,9 +105,9 @@ static int membership(const struct target *t, unsigned ifindex, bool join)
 /* The interface a datagram leaves by travels with it. */
 static void set_control(struct target *t)
 {
-	struct cmsghdr *c = &t->control.align;
+	struct cmsghdr *c = (struct cmsghdr *)(void *)t->control;
 
-	memset(&t->control, 0, sizeof(t->control));
+	memset(t->control, 0, sizeof(t->control));
 	t->control_bytes = 0;
 	if (!t->ifindex)
 		return;
@@ -273,7 +271,7 @@ void rf_net_send(struct rf_net *n, const uint8_t *data, size_t len)
 								      : sizeof(t->to.in),
 			.msg_iov = &p->iov,
 			.msg_iovlen = 1,
-			.msg_control = t->control_bytes ? &t->control : NULL,
+			.msg_control = t->control_bytes ? t->control : NULL,
 			.msg_controllen = t->control_bytes,
 		};
 		p->in_flight++;
