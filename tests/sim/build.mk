@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The simulator: the real core and node.c in a world of virtual time.
+#
+#   make sim SEEDS=1..200000 JOBS=2     a long run
+#   make check-sim                      2,000 seeds, part of `make check`
+#   make check-mutants                  each rule removed once: an oracle must break
+
+RF_SIM_SOURCES := \
+	daemon/node.c \
+	tests/sim/atlas.c \
+	tests/sim/disk.c \
+	tests/sim/faults.c \
+	tests/sim/gate.c \
+	tests/sim/heap.c \
+	tests/sim/host.c \
+	tests/sim/net.c \
+	tests/sim/operator.c \
+	tests/sim/oracle.c \
+	tests/sim/oracle_epoch.c \
+	tests/sim/oracle_fence.c \
+	tests/sim/oracle_live.c \
+	tests/sim/oracle_state.c \
+	tests/sim/oracle_write.c \
+	tests/sim/say.c \
+	tests/sim/target.c \
+	tests/sim/world.c
+
+$(eval $(call rf_archive,librf-sim,$(RF_SIM_SOURCES)))
+$(eval $(call rf_program,rf-sim,tests/sim/main.c,librf-sim librf-core))
+
+SEEDS ?= 1..2000
+JOBS ?= 2
+
+.PHONY: sim check-sim check-sim-short
+sim: $(B)/bin/rf-sim
+	@$(B)/bin/rf-sim --seeds $(SEEDS) --jobs $(JOBS)
+
+check-sim: $(B)/bin/rf-sim
+	@$(B)/bin/rf-sim --seeds 1..2000 --jobs 2
+
+check-sim-short: $(B)/bin/rf-sim
+	@$(B)/bin/rf-sim --seeds 1..50 --jobs 2
+
+FAST_LEVELS += check-sim-short
+CHECK_LEVELS += check-sim

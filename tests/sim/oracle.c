@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What happens goes to the oracles that it concerns. */
+#include "oracle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *array(size_t count, size_t size)
+{
+	void *p = calloc(count ? count : 1, size);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+void oracle_free(struct world *w)
+{
+	struct oracles *o = w->oracles;
+
+	if (!o)
+		return;
+	free(o->landed);
+	free(o->highest);
+	free(o->owner);
+	free(o->put);
+	free(o->vote);
+	free(o->twice_since);
+	free(o->resumed);
+	free(o->leader);
+	free(o->leader_epoch);
+	free(o);
+	w->oracles = NULL;
+}
+
+static void allocate(struct world *w)
+{
+	struct oracles *o = array(1, sizeof(*o));
+	uint32_t v = w->super.volumes, h = w->hosts;
+
+	o->volumes = v;
+	o->hosts = h;
+	o->landed = array(v, sizeof(*o->landed));
+	o->highest = array(v, sizeof(*o->highest));
+	o->owner = array((size_t)v * EPOCHS_MAX, sizeof(*o->owner));
+	o->put = array((size_t)h * v, sizeof(*o->put));
+	o->vote = array((size_t)h * v, sizeof(*o->vote));
+	o->twice_since = array(h, sizeof(*o->twice_since));
+	o->resumed = array(h, sizeof(*o->resumed));
+	o->leader = array(v, sizeof(*o->leader));
+	o->leader_epoch = array(v, sizeof(*o->leader_epoch));
+	w->oracles = o;
+}
+
+void oracle_reset(struct world *w)
+{
+	oracle_free(w);
+	allocate(w);
+}
+
+struct owner *oracle_owner(struct world *w, uint32_t volume, uint64_t epoch)
+{
+	if (epoch >= EPOCHS_MAX) {
+		violate(w, "world", "epoch %llu is beyond what a run can need",
+			(unsigned long long)epoch);
+		epoch = EPOCHS_MAX - 1;
+	}
+	return &w->oracles->owner[(size_t)volume * EPOCHS_MAX + epoch];
+}
+
+bool oracle_judges(const struct world *w, uint32_t volume)
+{
+	return !w->atlas.drift_beyond || volume_at_target(w, volume);
+}
+
+enum stride_kind oracle_stride(const struct world *w, uint32_t stride, uint32_t *volume,
+			       uint32_t *node, uint32_t *half)
+{
+	const struct rf_super *s = &w->super;
+	uint32_t n = s->id.nodes, at = stride, claims = 1 + 2 * n + s->volumes;
+
+	*volume = *node = *half = 0;
+	if (at >= 1 && at <= 2 * n) {
+		*node = (at + 1) / 2;
+		return at % 2 ? STRIDE_SLOT : STRIDE_OTHER;
+	}
+	if (at < claims)
+		return STRIDE_OTHER;
+	at -= claims;
+	if (at < s->volumes * (n + 1)) {
+		*volume = at / (n + 1);
+		*node = at % (n + 1);
+		return *node ? STRIDE_BALLOT : STRIDE_EPOCH;
+	}
+	at -= s->volumes * (n + 1);
+	if (at < s->volumes * s->history)
+		return STRIDE_OTHER;
+	at -= s->volumes * s->history;
+	if (at >= 2 * s->state_strides * n * s->volumes || at % s->state_strides)
+		return STRIDE_OTHER;
+	at /= s->state_strides;
+	*volume = at / (2 * n);
+	*node = at % (2 * n) / 2 + 1;
+	*half = at % 2;
+	return STRIDE_STATE;
+}
+
+void oracle_born(struct world *w, struct host *h)
+{
+	w->oracles->resumed[h->index] = w->now;
+	w->oracles->twice_since[h->index] = 0;
+	for (uint32_t v = 0; v < w->super.volumes; v++)
+		if (rng_below(&w->rng, 3))
+			h->gate[v].opener = false; /* the mount of the dead life is gone */
+}
+
+void oracle_died(struct world *w, struct host *h)
+{
+	w->oracles->twice_since[h->index] = 0;
+}
+
+void oracle_stepped(struct world *w, struct host *h)
+{
+	oracle_fence_stepped(w, h);
+}
+
+void oracle_said(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	if (d->code == RF_SAY_ACTIVE)
+		w->tally.leaderships++;
+	oracle_epoch_said(w, d);
+	oracle_fence_said(w, h, d);
+	oracle_state_said(w, h, d);
+	oracle_live_said(w, h, d);
+}
+
+void oracle_sent(struct world *w, struct host *h, const struct rf_effect *e)
+{
+	oracle_live_sent(w, h, e);
+}
+
+void oracle_hook(struct world *w, struct host *h, const struct rf_effect *e)
+{
+	(void)w;
+	(void)h;
+	(void)e;
+}
+
+void oracle_submit(struct world *w, struct host *h, const struct disk_op *op)
+{
+	oracle_state_submit(w, h, op);
+}
+
+void oracle_disk(struct world *w, const struct disk_op *op, const uint8_t *cell)
+{
+	oracle_epoch_disk(w, op, cell);
+}
+
+void oracle_granted(struct world *w, struct host *h, uint32_t volume, uint64_t epoch,
+		    uint64_t incarnation)
+{
+	oracle_epoch_owned(w, volume, epoch, h->id, incarnation, "granted to");
+	oracle_fence_granted(w, h, volume, epoch, incarnation);
+}
+
+void oracle_landed(struct world *w, uint32_t volume, uint32_t node, uint64_t incarnation,
+		   uint64_t epoch)
+{
+	w->tally.landed++;
+	oracle_write_landed(w, volume, node, incarnation, epoch);
+}

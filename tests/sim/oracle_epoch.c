@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Oracle 3: an epoch is handed out once, to one life, for ever; and ballots keep
+ * their promises, over restarts too: on no disk does a single-writer record go
+ * back, whoever's late write it was.
+ */
+#include "oracle.h"
+
+void oracle_epoch_owned(struct world *w, uint32_t volume, uint64_t epoch, uint32_t node,
+			uint64_t incarnation, const char *how)
+{
+	struct owner *o = oracle_owner(w, volume, epoch);
+
+	if (!o->node) {
+		o->node = node;
+		o->incarnation = incarnation;
+		if (epoch > w->oracles->highest[volume])
+			w->oracles->highest[volume] = epoch;
+		return;
+	}
+	if (o->node != node || o->incarnation != incarnation)
+		violate(w, "epoch", "epoch %llu of vol=%u was n%u/%llx, now %s n%u/%llx",
+			(unsigned long long)epoch, volume, o->node,
+			(unsigned long long)o->incarnation, how, node,
+			(unsigned long long)incarnation);
+}
+
+void oracle_epoch_said(struct world *w, const struct rf_decision *d)
+{
+	if (d->code == RF_SAY_DECIDED)
+		oracle_epoch_owned(w, d->volume, d->epoch, d->node, d->a, "decided for");
+}
+
+static void ballot(struct world *w, const struct disk_op *op, const uint8_t *cell,
+		   uint32_t volume, uint32_t node)
+{
+	struct rf_ballot was, now;
+	bool back;
+
+	if (rf_ballot_decode(cell, &w->super.id, volume, node, &was) != RF_RECORD_OK)
+		return;
+	if (rf_ballot_decode(op->data, &w->super.id, volume, node, &now) != RF_RECORD_OK) {
+		violate(w, "epoch", "n%u writes a ballot on vol=%u that nobody can read", node,
+			volume);
+		return;
+	}
+	back = now.seq < was.seq || now.instance < was.instance ||
+	       (now.instance == was.instance && (now.mbal < was.mbal || now.bal < was.bal));
+	if (back)
+		violate(w, "epoch",
+			"ballot of n%u on vol=%u disk %u goes back: {%llu %llx %llx} seq %llx "
+			"after {%llu %llx %llx} seq %llx",
+			node, volume, op->disk, (unsigned long long)now.instance,
+			(unsigned long long)now.mbal, (unsigned long long)now.bal,
+			(unsigned long long)now.seq, (unsigned long long)was.instance,
+			(unsigned long long)was.mbal, (unsigned long long)was.bal,
+			(unsigned long long)was.seq);
+}
+
+static void slot(struct world *w, const struct disk_op *op, const uint8_t *cell, uint32_t node)
+{
+	struct rf_slot was, now;
+
+	if (rf_slot_decode(cell, &w->super.id, node, &was) != RF_RECORD_OK ||
+	    rf_slot_decode(op->data, &w->super.id, node, &now) != RF_RECORD_OK)
+		return;
+	if (now.seq < was.seq || now.generation < was.generation)
+		violate(w, "epoch", "slot of n%u on disk %u goes back: seq %llx after %llx",
+			node, op->disk, (unsigned long long)now.seq,
+			(unsigned long long)was.seq);
+}
+
+void oracle_epoch_disk(struct world *w, const struct disk_op *op, const uint8_t *cell)
+{
+	uint32_t volume, node, half;
+	struct rf_epoch e;
+
+	switch (oracle_stride(w, op->write_stride, &volume, &node, &half)) {
+	case STRIDE_SLOT:
+		slot(w, op, cell, node);
+		oracle_fence_slot(w, op, node);
+		break;
+	case STRIDE_BALLOT:
+		ballot(w, op, cell, volume, node);
+		break;
+	case STRIDE_EPOCH:
+		if (rf_epoch_decode(op->data, &w->super.id, volume, &e) == RF_RECORD_OK)
+			oracle_epoch_owned(w, volume, e.epoch, e.owner, e.incarnation,
+					   "announced by");
+		break;
+	default:
+		break;
+	}
+}

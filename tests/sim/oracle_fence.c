@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Oracle 2: a fence or a takeover is reported only after the victim's last
+ * possible write. Also what makes such reports true: a slot never says "closed"
+ * while a gate of that node may pass writes, a gate opens only when the slot
+ * says so, and whoever knows of a later epoch reports nothing under its own.
+ */
+#include "oracle.h"
+
+/* May a write of an epoch below this one still land? */
+static bool may_write(struct world *w, const struct host *h, uint32_t volume, uint64_t below)
+{
+	const struct gate *g = &h->gate[volume];
+	const struct target *t = &w->target[volume];
+
+	if (volume_at_target(w, volume))
+		return t->epoch && t->epoch < below && t->node == h->id &&
+		       (gate_admits(w, h, volume) || t->in_flight);
+	return g->epoch && g->epoch < below && (g->in_flight || gate_admits(w, h, volume));
+}
+
+static void check_out(struct world *w, struct host *h, const struct rf_decision *d,
+		      uint32_t node)
+{
+	for (uint32_t i = 0; i < w->hosts; i++) {
+		const struct host *other = &w->host[i];
+
+		if (other == h || (node && other->id != node) ||
+		    !may_write(w, other, d->volume, d->epoch))
+			continue;
+		violate(w, "fence",
+			"n%u says %s of epoch %llu on vol=%u while n%u may write under %llu",
+			h->id, say_name(d->code), (unsigned long long)d->epoch, d->volume,
+			other->id, (unsigned long long)other->gate[d->volume].epoch);
+	}
+}
+
+static void check_known(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	struct rf_core_volume v;
+
+	rf_core_volume(rf_node_core(h->node), d->volume, &v);
+	if (v.epoch > d->epoch)
+		violate(w, "fence", "n%u says %s of epoch %llu on vol=%u and knows %llu", h->id,
+			say_name(d->code), (unsigned long long)d->epoch, d->volume,
+			(unsigned long long)v.epoch);
+}
+
+/* The slot that the others read says closed, or this life could not have closed it. */
+static void check_closed(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	const struct gate *g = &h->gate[d->volume];
+
+	if (g->epoch != d->epoch || volume_at_target(w, d->volume))
+		return;
+	if (g->in_flight || gate_admits(w, h, d->volume))
+		violate(w, "fence",
+			"n%u says %s of epoch %llu on vol=%u, its gate passes writes", h->id,
+			say_name(d->code), (unsigned long long)d->epoch, d->volume);
+}
+
+void oracle_fence_said(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	if (d->volume >= w->super.volumes || !oracle_judges(w, d->volume))
+		return;
+	switch (d->code) {
+	case RF_SAY_OUT:
+		/* at the target only the switch ends anybody's writes */
+		if (!volume_at_target(w, d->volume) || d->a == RF_WAY_ABORTED)
+			check_out(w, h, d, d->node);
+		break;
+	case RF_SAY_EXCLUDED:
+		check_known(w, h, d);
+		if (!volume_at_target(w, d->volume) || d->a == RF_WAY_ABORTED)
+			check_out(w, h, d, 0);
+		break;
+	case RF_SAY_OPENED:
+		check_out(w, h, d, 0);
+		break;
+	case RF_SAY_DRAINED:
+	case RF_SAY_CLOSED:
+		check_closed(w, h, d);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Disks on which a newer record of this slot says open: a majority outvotes a
+ * record that comes late to one of the others. */
+static bool outvoted(struct world *w, uint32_t node, uint32_t volume, uint64_t seq)
+{
+	uint32_t newer = 0;
+	struct rf_slot s;
+
+	for (uint32_t d = 0; d < w->super.disk_count; d++) {
+		const uint8_t *cell = disk_cell(w, d, rf_geo_slot(&w->super, node));
+
+		newer += rf_slot_decode(cell, &w->super.id, node, &s) == RF_RECORD_OK &&
+			 s.seq > seq && rf_bit_get(s.gate_open, volume);
+	}
+	return 2 * newer > w->super.disk_count;
+}
+
+/* A slot record is about to land. §3, §8: "closed" means that no gate of this node,
+ * of whatever life, passes writes. */
+void oracle_fence_slot(struct world *w, const struct disk_op *op, uint32_t node)
+{
+	struct rf_slot s;
+
+	if (rf_slot_decode(op->data, &w->super.id, node, &s) != RF_RECORD_OK)
+		return;
+	for (uint32_t v = 0; v < w->super.volumes; v++) {
+		if (rf_bit_get(s.gate_open, v) || volume_at_target(w, v) ||
+		    !oracle_judges(w, v))
+			continue;
+		for (uint32_t i = 0; i < w->hosts; i++) {
+			const struct host *h = &w->host[i];
+
+			if (h->id == node && may_write(w, h, v, NEVER) &&
+			    !outvoted(w, node, v, s.seq))
+				violate(w, "fence",
+					"slot of n%u says closed on vol=%u, its gate of epoch "
+					"%llu passes writes",
+					node, v, (unsigned long long)h->gate[v].epoch);
+		}
+	}
+}
+
+void oracle_fence_granted(struct world *w, struct host *h, uint32_t volume, uint64_t epoch,
+			  uint64_t incarnation)
+{
+	uint32_t open = 0;
+	struct rf_slot s;
+
+	if (!h->alive || h->incarnation != incarnation || !oracle_judges(w, volume) ||
+	    !gate_admits(w, h, volume))
+		return;
+	for (uint32_t d = 0; d < w->super.disk_count; d++) {
+		const uint8_t *cell = disk_cell(w, d, rf_geo_slot(&w->super, h->id));
+
+		open += rf_slot_decode(cell, &w->super.id, h->id, &s) == RF_RECORD_OK &&
+			s.incarnation == incarnation && rf_bit_get(s.gate_open, volume);
+	}
+	if (2 * open <= w->super.disk_count)
+		violate(w, "fence",
+			"gate of n%u on vol=%u opens for %llu, its slot says so on %u of %u "
+			"disks",
+			h->id, volume, (unsigned long long)epoch, open, w->super.disk_count);
+}
+
+/* §6: superseded, and known to be: over. */
+void oracle_fence_stepped(struct world *w, struct host *h)
+{
+	const struct rf_core *core = rf_node_core(h->node);
+	struct rf_core_volume v;
+
+	for (uint32_t i = 0; i < w->super.volumes; i++) {
+		rf_core_volume(core, i, &v);
+		if (v.role < RF_ROLE_OPENING || v.role > RF_ROLE_ACTIVE)
+			continue;
+		if (v.owner != h->id || v.owner_incarnation != h->incarnation)
+			violate(w, "fence",
+				"n%u goes on leading vol=%u and knows that n%u owns %llu",
+				h->id, i, v.owner, (unsigned long long)v.epoch);
+	}
+}

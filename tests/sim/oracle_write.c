@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Oracle 1: writes that reach the medium carry epochs that never go back, and no
+ * epoch is ever used by two lives. */
+#include "oracle.h"
+
+void oracle_write_landed(struct world *w, uint32_t volume, uint32_t node, uint64_t incarnation,
+			 uint64_t epoch)
+{
+	uint64_t *highest = &w->oracles->landed[volume];
+
+	if (!oracle_judges(w, volume))
+		return;
+	if (epoch < *highest)
+		violate(w, "write",
+			"a write of n%u under epoch %llu landed on vol=%u after one of %llu",
+			node, (unsigned long long)epoch, volume, (unsigned long long)*highest);
+	else
+		*highest = epoch;
+	oracle_epoch_owned(w, volume, epoch, node, incarnation, "written by");
+}
