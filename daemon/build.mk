@@ -38,6 +38,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/show.c \
 	daemon/status.c \
 	daemon/io/control.c \
+	daemon/io/control_tell.c \
 	daemon/io/disk.c \
 	daemon/io/fencer.c \
 	daemon/io/hooks.c \

@@ -16,8 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "io/control.h"
-#include "io/listen.h"
+#include "io/control_state.h"
 
 #define SEND_BYTES (4 << 20) /* a whole STATUS fits */
 #define ROOT_ONLY_CLIENTS 8u /* seats that only root may take */
@@ -27,35 +26,6 @@
 #define TAG_TIMER (TAG_LISTEN + 1)
 #define TAG_DEFER (TAG_LISTEN + 2)
 
-struct client {
-	int fd; /* -1 = free seat */
-	bool root, watch, run;
-	int volume; /* of WATCH (-1 = all) or RUN */
-	uint32_t lost, rows;
-	bool gone; /* a send failed for good */
-	/* RESIGN, HANDOVER: waiting for the role to leave */
-	uint32_t waiting; /* verb, 0 = not */
-	uint32_t wait_volume;
-	uint64_t wait_until_ns;
-	/* RUN */
-	bool begun; /* told BEGIN, not yet quiet */
-	bool owes;  /* `owed` is still to be sent */
-	uint64_t epoch;
-	struct rf_ctl_event owed;
-};
-
-struct rf_control {
-	struct rf_control_ops ops;
-	int epoll, listen, timer, defer;
-	char path[RF_LISTEN_PATH_BYTES]; /* "" = not ours to remove */
-	uint64_t sequence;
-	struct client client[RF_CONTROL_CLIENTS_MAX];
-	struct {
-		bool cancelled;
-		uint64_t epoch;
-	} volume[RF_CONTROL_VOLUMES_MAX];
-};
-
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -64,241 +34,15 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void head(struct rf_ctl_head *h, uint16_t kind)
-{
-	h->magic = RF_CTL_MAGIC;
-	h->version = RF_CTL_VERSION;
-	h->kind = kind;
-}
-
-/* Calls of the owner happen only from rf_control_ready(). */
-static void wake(struct rf_control *c)
-{
-	uint64_t one = 1;
-
-	(void)!write(c->defer, &one, sizeof(one));
-}
-
 /* ---- a client's seat ---- */
 
 static void leave(struct rf_control *c, struct client *k)
 {
 	if (k->begun)
-		wake(c); /* closing counts as QUIET */
+		rf_control_wake(c); /* closing counts as QUIET */
 	close(k->fd);
 	memset(k, 0, sizeof(*k));
 	k->fd = -1;
-}
-
-/* 0, -EAGAIN, or the client is to be closed (gone is set). */
-static int push(struct client *k, const void *packet, size_t bytes)
-{
-	ssize_t n = send(k->fd, packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-	if (n == (ssize_t)bytes)
-		return 0;
-	if (n < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM))
-		return -EAGAIN;
-	k->gone = true;
-	return -EPIPE;
-}
-
-__attribute__((format(printf, 3, 4))) static void done(struct client *k, uint32_t code,
-						       const char *format, ...)
-{
-	struct rf_ctl_done d = {.code = code, .rows = k->rows};
-	va_list ap;
-
-	head(&d.h, RF_CTL_DONE);
-	va_start(ap, format);
-	vsnprintf(d.text, sizeof(d.text), format, ap);
-	va_end(ap);
-	k->rows = 0;
-	if (push(k, &d, sizeof(d)) < 0)
-		k->gone = true; /* asked, but does not read the answer */
-}
-
-static bool send_row(void *client, void *row, size_t bytes)
-{
-	struct client *k = client;
-	struct rf_ctl_head *h = row;
-
-	head(h, h->kind);
-	if (k->gone || push(k, row, bytes) < 0) {
-		k->gone = true;
-		return false;
-	}
-	k->rows++;
-	return true;
-}
-
-static void want(struct rf_control *c, struct client *k, uint32_t events)
-{
-	struct epoll_event e = {.events = events, .data.u32 = (uint32_t)(k - c->client)};
-
-	epoll_ctl(c->epoll, EPOLL_CTL_MOD, k->fd, &e);
-}
-
-/* BEGIN and END are never lost: the newest one is kept until it can be sent. */
-static void pay(struct rf_control *c, struct client *k)
-{
-	int r = k->owes ? push(k, &k->owed, sizeof(k->owed)) : 0;
-
-	k->owes = r == -EAGAIN;
-	want(c, k, k->owes ? EPOLLIN | EPOLLOUT : EPOLLIN);
-}
-
-/* ---- work under leadership ---- */
-
-static void stamp(struct rf_control *c, struct rf_ctl_event *e)
-{
-	head(&e->h, RF_CTL_EVENT);
-	e->sequence = ++c->sequence;
-	e->unix_ns = clock_ns(CLOCK_REALTIME);
-	e->lost = 0;
-}
-
-static void begin(struct rf_control *c, struct client *k, const struct rf_control_now *now,
-		  const char *name)
-{
-	struct rf_ctl_event *e = &k->owed;
-
-	if (k->begun || k->epoch == now->epoch)
-		return; /* one BEGIN an epoch, also after an early QUIET */
-	memset(e, 0, sizeof(*e));
-	e->event = RF_CTL_EV_BEGIN;
-	e->role = RF_ROLE_ACTIVE;
-	e->epoch = now->epoch;
-	e->incarnation = now->incarnation;
-	e->deadline_ns = now->deadline_ns;
-	snprintf(e->volume, sizeof(e->volume), "%s", name);
-	stamp(c, e);
-	k->begun = true;
-	k->epoch = now->epoch;
-	k->owes = true;
-	pay(c, k);
-}
-
-static void end(struct rf_control *c, struct client *k)
-{
-	struct rf_ctl_event *e = &k->owed;
-
-	if (k->owes && e->event == RF_CTL_EV_BEGIN) { /* never heard that it began */
-		k->owes = k->begun = false;
-		pay(c, k);
-		return;
-	}
-	e->event = RF_CTL_EV_END;
-	e->role = RF_ROLE_CLOSING;
-	stamp(c, e);
-	k->owes = true;
-	pay(c, k);
-}
-
-static bool working(const struct rf_control *c, uint32_t volume)
-{
-	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
-		const struct client *k = &c->client[i];
-
-		if (k->fd >= 0 && k->run && k->begun && (uint32_t)k->volume == volume)
-			return true;
-	}
-	return false;
-}
-
-static void report_quiet(struct rf_control *c)
-{
-	for (uint32_t v = 0; v < RF_CONTROL_VOLUMES_MAX; v++) {
-		if (!c->volume[v].cancelled || working(c, v))
-			continue;
-		c->volume[v].cancelled = false;
-		c->ops.quiet(c->ops.world, v, c->volume[v].epoch);
-	}
-}
-
-void rf_control_cancel(struct rf_control *c, uint32_t volume, uint64_t epoch)
-{
-	c->volume[volume].cancelled = true;
-	c->volume[volume].epoch = epoch;
-	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
-		struct client *k = &c->client[i];
-
-		if (k->fd >= 0 && k->run && k->begun && (uint32_t)k->volume == volume)
-			end(c, k);
-	}
-	wake(c);
-}
-
-/* ---- events ---- */
-
-void rf_control_event(struct rf_control *c, struct rf_ctl_event *e)
-{
-	stamp(c, e);
-	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
-		struct client *k = &c->client[i];
-
-		if (k->fd < 0 || !k->watch || k->gone)
-			continue;
-		if (k->volume >= 0 &&
-		    strcmp(c->ops.name(c->ops.world, (uint32_t)k->volume), e->volume))
-			continue;
-		e->lost = k->lost;
-		if (!push(k, e, sizeof(*e)))
-			k->lost = 0;
-		else
-			k->lost++;
-	}
-}
-
-/* Owns or still uses an epoch: a resignation has something to give up. */
-static bool leads(enum rf_role role)
-{
-	return role >= RF_ROLE_EXCLUDING && role <= RF_ROLE_CLOSING;
-}
-
-static void answer_waiting(struct rf_control *c, const struct rf_control_change *ch)
-{
-	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
-		struct client *k = &c->client[i];
-
-		if (k->fd < 0 || !k->waiting || k->wait_volume != ch->volume)
-			continue;
-		k->waiting = 0;
-		done(k, RF_EXIT_YES, "released epoch %llu", (unsigned long long)ch->prev_epoch);
-	}
-}
-
-void rf_control_role(struct rf_control *c, const struct rf_control_change *ch)
-{
-	const char *name = c->ops.name(c->ops.world, ch->volume);
-	struct rf_control_now now = {ch->role, ch->epoch, ch->incarnation, ch->deadline_ns};
-	struct rf_ctl_event e = {
-		.epoch = ch->epoch,
-		.prev_epoch = ch->prev_epoch,
-		.node = ch->node,
-		.prev_node = ch->prev_node,
-		.cause = ch->cause,
-		.role = (uint8_t)ch->role,
-		.prev_role = (uint8_t)ch->prev_role,
-	};
-
-	snprintf(e.volume, sizeof(e.volume), "%s", name);
-	if (ch->role != ch->prev_role) {
-		e.event = RF_CTL_EV_ROLE;
-		rf_control_event(c, &e);
-	}
-	if (ch->node != ch->prev_node) {
-		e.event = RF_CTL_EV_LEADER;
-		rf_control_event(c, &e);
-	}
-	if (leads(ch->prev_role) && !leads(ch->role))
-		answer_waiting(c, ch);
-	for (uint32_t i = 0; ch->role == RF_ROLE_ACTIVE && i < RF_CONTROL_CLIENTS_MAX; i++) {
-		struct client *k = &c->client[i];
-
-		if (k->fd >= 0 && k->run && (uint32_t)k->volume == ch->volume)
-			begin(c, k, &now, name);
-	}
 }
 
 /* ---- time-outs of RESIGN and HANDOVER ---- */
@@ -330,8 +74,8 @@ static void expire(struct rf_control *c)
 		if (k->fd < 0 || !k->waiting || k->wait_until_ns > now)
 			continue;
 		k->waiting = 0;
-		done(k, RF_EXIT_TIMED_OUT,
-		     "not released in time; it goes on: see `ringfence status`");
+		rf_client_done(k, RF_EXIT_TIMED_OUT,
+			       "not released in time; it goes on: see `ringfence status`");
 	}
 	arm(c);
 }
@@ -345,7 +89,8 @@ static int find(struct rf_control *c, struct client *k, const struct rf_ctl_requ
 
 	if (v >= 0 && (uint32_t)v < RF_CONTROL_VOLUMES_MAX)
 		return v;
-	done(k, RF_EXIT_NO_SUCH, "no volume \"%s\" here: see `ringfence status`", q->volume);
+	rf_client_done(k, RF_EXIT_NO_SUCH, "no volume \"%s\" here: see `ringfence status`",
+		       q->volume);
 	return -1;
 }
 
@@ -358,7 +103,7 @@ static void serve_watch(struct rf_control *c, struct client *k, const struct rf_
 			return;
 	}
 	k->watch = true;
-	done(k, RF_EXIT_YES, "%s", "");
+	rf_client_done(k, RF_EXIT_YES, "%s", "");
 }
 
 static void serve_run(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
@@ -369,22 +114,23 @@ static void serve_run(struct rf_control *c, struct client *k, const struct rf_ct
 	if (k->volume < 0)
 		return;
 	k->run = true;
-	done(k, RF_EXIT_YES, "%s", "");
+	rf_client_done(k, RF_EXIT_YES, "%s", "");
 	c->ops.now(c->ops.world, (uint32_t)k->volume, &now);
 	if (now.role == RF_ROLE_ACTIVE && !k->gone)
-		begin(c, k, &now, c->ops.name(c->ops.world, (uint32_t)k->volume));
+		rf_client_begin(c, k, &now, c->ops.name(c->ops.world, (uint32_t)k->volume));
 }
 
 static void serve_quiet(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
 {
 	if (!k->run || q->epoch != k->epoch) {
-		done(k, RF_EXIT_BAD_VALUE, "QUIET of epoch %llu, which was not begun here",
-		     (unsigned long long)q->epoch);
+		rf_client_done(k, RF_EXIT_BAD_VALUE,
+			       "QUIET of epoch %llu, which was not begun here",
+			       (unsigned long long)q->epoch);
 		return;
 	}
 	k->begun = false;
-	done(k, RF_EXIT_YES, "%s", "");
-	wake(c);
+	rf_client_done(k, RF_EXIT_YES, "%s", "");
+	rf_control_wake(c);
 }
 
 static void serve_leave(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
@@ -395,13 +141,14 @@ static void serve_leave(struct rf_control *c, struct client *k, const struct rf_
 	if (v < 0)
 		return;
 	if (q->verb == RF_CTL_HANDOVER && !c->ops.node(c->ops.world, (uint32_t)v, q->node)) {
-		done(k, RF_EXIT_NO_SUCH, "node %u cannot take %s: see `ringfence nodes`",
-		     q->node, q->volume);
+		rf_client_done(k, RF_EXIT_NO_SUCH,
+			       "node %u cannot take %s: see `ringfence nodes`", q->node,
+			       q->volume);
 		return;
 	}
 	c->ops.now(c->ops.world, (uint32_t)v, &now);
-	if (!leads(now.role)) {
-		done(k, RF_EXIT_NO, "this node does not lead %s", q->volume);
+	if (!rf_role_leads(now.role)) {
+		rf_client_done(k, RF_EXIT_NO, "this node does not lead %s", q->volume);
 		return;
 	}
 	/* Waits before asking: the answer may come from within the asking. */
@@ -411,9 +158,9 @@ static void serve_leave(struct rf_control *c, struct client *k, const struct rf_
 	r = c->ops.admin(c->ops.world, q->verb, (uint32_t)v, q->node);
 	if (r < 0) {
 		k->waiting = 0;
-		done(k, RF_EXIT_AGAIN, "refused: %s", strerror(-r));
+		rf_client_done(k, RF_EXIT_AGAIN, "refused: %s", strerror(-r));
 	} else if (!q->timeout_ms) {
-		done(k, RF_EXIT_YES, "%s", "");
+		rf_client_done(k, RF_EXIT_YES, "%s", "");
 	}
 	arm(c);
 }
@@ -423,9 +170,9 @@ static void serve_pause(struct rf_control *c, struct client *k, const struct rf_
 	int r = c->ops.admin(c->ops.world, q->verb, 0, 0);
 
 	if (r < 0)
-		done(k, RF_EXIT_AGAIN, "refused: %s", strerror(-r));
+		rf_client_done(k, RF_EXIT_AGAIN, "refused: %s", strerror(-r));
 	else
-		done(k, RF_EXIT_YES, "%s", "");
+		rf_client_done(k, RF_EXIT_YES, "%s", "");
 }
 
 static void serve_status(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
@@ -437,9 +184,9 @@ static void serve_status(struct rf_control *c, struct client *k, const struct rf
 		if (v < 0)
 			return;
 	}
-	c->ops.status(c->ops.world, v, send_row, k);
+	c->ops.status(c->ops.world, v, rf_client_row, k);
 	if (!k->gone)
-		done(k, RF_EXIT_YES, "%s", "");
+		rf_client_done(k, RF_EXIT_YES, "%s", "");
 }
 
 /* What is wrong with a packet, or NULL. */
@@ -464,11 +211,12 @@ static bool reads_only(uint32_t verb)
 static void serve(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
 {
 	if (!k->root && !reads_only(q->verb)) {
-		done(k, RF_EXIT_PERMISSION, "only root may do this");
+		rf_client_done(k, RF_EXIT_PERMISSION, "only root may do this");
 		return;
 	}
 	if (k->waiting || ((k->watch || k->run) && q->verb != RF_CTL_QUIET)) {
-		done(k, RF_EXIT_BAD_VALUE, "this connection is in use: open another one");
+		rf_client_done(k, RF_EXIT_BAD_VALUE,
+			       "this connection is in use: open another one");
 		k->gone = true;
 		return;
 	}
@@ -513,7 +261,7 @@ static void hear(struct rf_control *c, struct client *k)
 		if (!wrong) {
 			serve(c, k, &q);
 		} else {
-			done(k, RF_EXIT_BAD_VALUE, "%s", wrong);
+			rf_client_done(k, RF_EXIT_BAD_VALUE, "%s", wrong);
 			k->gone = true;
 		}
 	}
@@ -565,8 +313,8 @@ static void seat_one(struct rf_control *c)
 	root = is_root(fd);
 	k = free_seat(c, root);
 	if (!k) {
-		done(&turned_away, RF_EXIT_AGAIN, "too many clients (%u): try again",
-		     RF_CONTROL_CLIENTS_MAX);
+		rf_client_done(&turned_away, RF_EXIT_AGAIN, "too many clients (%u): try again",
+			       RF_CONTROL_CLIENTS_MAX);
 		close(fd);
 		return;
 	}
@@ -591,7 +339,7 @@ static void on_client(struct rf_control *c, struct client *k, uint32_t events)
 	if (k->fd < 0)
 		return; /* left earlier in this turn */
 	if (events & EPOLLOUT)
-		pay(c, k);
+		rf_client_pay(c, k);
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 		hear(c, k);
 }
@@ -633,9 +381,9 @@ void rf_control_ready(struct rf_control *c)
 
 	while (turns && turn(c))
 		turns--;
-	report_quiet(c);
+	rf_control_report_quiet(c);
 	if (!turns)
-		wake(c);
+		rf_control_wake(c);
 }
 
 /* ---- open and close ---- */

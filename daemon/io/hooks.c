@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon's end of the hook runner. */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -160,16 +162,30 @@ static void take(struct rf_hooks *h, const struct hook_reply *r)
 	}
 }
 
+/* A dead end is readable for ever: nobody shall be woken by it again. */
+static void silence(struct rf_hooks *h)
+{
+	int never = eventfd(0, EFD_CLOEXEC);
+
+	if (never < 0)
+		return;
+	dup3(never, h->fd, O_CLOEXEC);
+	close(never);
+}
+
 void rf_hooks_ready(struct rf_hooks *h)
 {
 	struct hook_reply r;
 	ssize_t n;
 
+	if (h->died)
+		return;
 	while ((n = recv(h->fd, &r, sizeof(r), MSG_DONTWAIT)) > 0)
 		if (n == sizeof(r))
 			take(h, &r);
-	if (h->died || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	h->died = true;
+	silence(h);
 	h->ops.died(h->ops.world);
 }

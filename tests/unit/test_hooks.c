@@ -503,6 +503,9 @@ static void a_dead_runner_is_never_quiet(void **state)
 	assert_int_equal(world.quiet, 0);
 	assert_int_equal(world.done, 0);
 	assert_int_equal(rf_hooks_cancel(hooks, 0, 1), -EPIPE);
+	assert_int_equal(
+		poll(&(struct pollfd){.fd = rf_hooks_fd(hooks), .events = POLLIN}, 1, 0),
+		0);                                   /* said once, and silent then */
 	while (kill(pid, 0) == 0 && now_ms() < limit) /* its scripts go with it */
 		poll(NULL, 0, 5);
 	assert_int_equal(kill(pid, 0), -1);

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Unit tests of configuration, log, control socket and hooks: real files,
+# sockets and processes.
+
+$(eval $(call rf_test,config,\
+	tests/unit/test_config.c \
+	daemon/config.c daemon/config_check.c daemon/config_value.c,\
+	librf-core,inih))
+$(eval $(call rf_test,log,\
+	tests/unit/test_log.c daemon/log.c daemon/decision.c daemon/io/notify.c,,))
+$(eval $(call rf_test,control,\
+	tests/unit/test_control.c \
+	daemon/io/control.c daemon/io/control_tell.c daemon/io/listen.c,,))
+$(eval $(call rf_test,hooks,\
+	tests/unit/test_hooks.c \
+	daemon/io/hooks.c daemon/io/hooks_runner.c daemon/io/hooks_script.c,,))
