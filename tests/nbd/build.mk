@@ -3,6 +3,7 @@
 
 $(eval $(call rf_test,nbd-key,tests/nbd/key.c,librf-key,libsodium))
 $(eval $(call rf_test,nbd-latch,tests/nbd/latch.c,librf-nbd))
+$(eval $(call rf_test,nbd-judge,tests/nbd/judge.c,librf-nbd librf-core,libsodium))
 $(eval $(call rf_test,nbd-switch,tests/nbd/switch.c tests/nbd/lab.c,\
 	librf-core librf-key,libnbd libsodium))
 $(eval $(call rf_test,nbd-quorum,tests/nbd/quorum.c tests/nbd/lab.c,\
