@@ -140,7 +140,10 @@ void rf_campaign_region(struct rf_core *c, struct volume *v, uint32_t disk, bool
 
 void rf_campaign_mandate(struct rf_core *c, struct volume *v)
 {
-	if (v->role != RF_ROLE_FOLLOWER || !able(c, v))
+	if (v->role != RF_ROLE_FOLLOWER)
+		return;
+	v->holdoff_ns = 0; /* asked by name: nobody is to go first */
+	if (!able(c, v))
 		return;
 	v->campaign.mandate = true;
 	v->campaign.at_ns = c->now ? c->now : 1;
@@ -221,8 +224,9 @@ static void begin(struct rf_core *c, struct volume *v)
 	struct campaign *a = &v->campaign;
 	bool slots = needs_slots(c);
 
-	if (v->vote.candidate && v->vote.candidate != c->me && v->vote.until_ns > c->now) {
-		a->at_ns = v->vote.until_ns; /* I promised this round to somebody */
+	if (v->vote.candidate && v->vote.candidate != c->me && v->vote.until_ns > c->now &&
+	    v->vote.epoch >= next_epoch(v)) {
+		a->at_ns = v->vote.until_ns; /* I promised this epoch to somebody */
 		return;
 	}
 	v->role = RF_ROLE_CANDIDATE;

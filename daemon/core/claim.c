@@ -44,6 +44,17 @@ void rf_decided_learn(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 	v->seen_ns = c->now;
 }
 
+/* A hand-over whose datagram was quicker than the look at the disk. */
+static void keep_promise(struct rf_core *c, struct volume *v)
+{
+	if (!v->promised_epoch || v->promised_epoch > v->epoch)
+		return;
+	if (v->promised_epoch == v->epoch && v->owner == v->promised_by &&
+	    v->epoch_state == RF_EPOCH_RELEASED)
+		rf_campaign_mandate(c, v);
+	v->promised_epoch = 0;
+}
+
 enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint32_t disk,
 				      const uint8_t *region, uint64_t epoch)
 {
@@ -65,6 +76,7 @@ enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint3
 	if (v->epoch > v->decided)
 		v->decided = v->epoch;
 	rf_assert(v->decided >= v->epoch);
+	keep_promise(c, v);
 	return verdict;
 }
 

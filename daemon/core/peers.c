@@ -211,6 +211,10 @@ static void released(struct rf_core *c, uint32_t from, const struct rf_msg *m)
 	struct volume *v = &c->volume[m->released.volume];
 
 	rf_region_look(c, v);
+	if (m->released.to == c->me && m->released.epoch > v->epoch) {
+		v->promised_epoch = m->released.epoch; /* quicker than my look at the disk */
+		v->promised_by = from;
+	}
 	if (m->released.epoch != v->epoch || v->owner != from || v->my_epoch >= v->epoch + 1)
 		return;
 	v->epoch_state = RF_EPOCH_RELEASED; /* a hint; the ballot will read the truth */

@@ -191,6 +191,10 @@ struct volume {
 	uint64_t leader_epoch_said;
 	uint32_t last_cause; /* why the predecessor ended, as far as known */
 
+	/* a hand-over to me, of an epoch that I have yet to see on the disk */
+	uint64_t promised_epoch;
+	uint32_t promised_by;
+
 	struct campaign campaign;
 	struct vote vote;
 	struct request request;
