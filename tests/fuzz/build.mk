@@ -5,16 +5,25 @@
 #   make check-fuzz                a short run of each, part of `make check`
 
 FUZZ_DIR := build/fuzz
-FUZZERS := fuzz_core fuzz_record fuzz_message
+FUZZERS := fuzz_config fuzz_core fuzz_datagram fuzz_message fuzz_record
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -Iinclude -Idaemon -D_GNU_SOURCE \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+# The core's own list; a fuzzer's other sources and libraries by its name.
 FUZZ_CORE := $(wildcard daemon/core/*.c)
+FUZZ_SRC_fuzz_config := daemon/config.c daemon/config_check.c daemon/config_value.c
+FUZZ_LIB_fuzz_config := -linih
+FUZZ_SRC_fuzz_datagram := daemon/io/seal.c
+FUZZ_LIB_fuzz_datagram := -lsodium
 SECONDS ?= 60
 
-$(FUZZ_DIR)/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(FUZZ_CORE) $(wildcard daemon/core/*.h include/ringfence/*.h)
-	$(call say,FUZZ,$@)
-	@mkdir -p $(@D)
-	@clang $(FUZZ_CFLAGS) -o $@ $< $(FUZZ_CORE)
+define rf_fuzzer
+$$(FUZZ_DIR)/$(1): tests/fuzz/$(1).c tests/fuzz/fuzz.h $$(FUZZ_CORE) $$(FUZZ_SRC_$(1)) \
+		$$(wildcard daemon/*.h daemon/core/*.h daemon/io/*.h include/ringfence/*.h)
+	$$(call say,FUZZ,$$@)
+	@mkdir -p $$(@D)
+	@clang $$(FUZZ_CFLAGS) -o $$@ $$(filter %.c,$$^) $$(FUZZ_LIB_$(1))
+endef
+$(foreach f,$(FUZZERS),$(eval $(call rf_fuzzer,$(f))))
 
 .PHONY: fuzz check-fuzz
 fuzz: $(addprefix $(FUZZ_DIR)/,$(FUZZERS))
