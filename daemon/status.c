@@ -97,7 +97,7 @@ void rf_status_area(struct rf_ctl_area *row, const struct rf_core *core,
 
 const char *rf_status_weakest(const char *driver, uint32_t can)
 {
-	bool none = !driver || !*driver || !strcmp(driver, "expiry");
+	bool none = !driver || !*driver || !strcmp(driver, "expiry") || !strcmp(driver, "none");
 
 	if (none)
 		return "advisory only: nothing refuses a stale write";
