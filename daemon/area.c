@@ -175,33 +175,51 @@ static int take_disk(struct rf_area *a, const struct rf_config *c, const char *p
 
 /* ---- volumes ---- */
 
-static int any_disk(const struct rf_area *a, uint64_t *offset)
+static bool read_volume(const struct rf_area *a, uint32_t d, uint32_t v, uint8_t *buffer,
+			struct rf_volume_desc *desc)
 {
-	for (uint32_t d = 0; d < a->super.disk_count; d++)
-		if (a->fd[d] >= 0) {
-			*offset = a->offset[d];
-			return a->fd[d];
-		}
-	return -1;
+	off_t at = (off_t)(a->offset[d] + rf_geo_volume(&a->super, v));
+
+	return a->fd[d] >= 0 &&
+	       pread(a->fd[d], buffer, RF_STRIDE_MIN, at) == (ssize_t)RF_STRIDE_MIN &&
+	       rf_volume_decode(buffer, &a->super.id, v, desc) == RF_RECORD_OK;
 }
 
+/* On any disk: descriptors are written by `format` only, so copies are equal. */
 static bool find_volume(const struct rf_area *a, const char *name, uint8_t *buffer,
 			uint32_t *number, struct rf_volume_desc *desc)
 {
-	uint64_t base = 0;
-	int fd = any_disk(a, &base);
-
-	for (uint32_t v = 0; v < a->super.volumes; v++) {
-		off_t at = (off_t)(base + rf_geo_volume(&a->super, v));
-
-		if (pread(fd, buffer, RF_STRIDE_MIN, at) == (ssize_t)RF_STRIDE_MIN &&
-		    rf_volume_decode(buffer, &a->super.id, v, desc) == RF_RECORD_OK &&
-		    strcmp(desc->name, name) == 0) {
-			*number = v;
-			return true;
-		}
-	}
+	for (uint32_t v = 0; v < a->super.volumes; v++)
+		for (uint32_t d = 0; d < a->super.disk_count; d++)
+			if (read_volume(a, d, v, buffer, desc) &&
+			    strcmp(desc->name, name) == 0) {
+				*number = v;
+				return true;
+			}
 	return false;
+}
+
+/* The data must be the device that the volume was made on. One that cannot be opened
+ * is not judged: with a fence at the target this host may not have it at all. */
+static int check_device(const struct rf_config_volume *v, const struct rf_volume_desc *desc,
+			struct message *m)
+{
+	char id[RF_DEVICE_ID_BYTES] = "";
+	int fd;
+
+	if (!v->device[0] || !desc->device_id[0])
+		return 0;
+	fd = open(v->device, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	rf_identity(id, fd);
+	close(fd);
+	if (!id[0] || !strcmp(id, desc->device_id))
+		return 0;
+	return refuse(m, -EMEDIUMTYPE,
+		      "volume %s: %s is device '%s', the volume was made on '%s': a snapshot, "
+		      "a clone or a wrong LUN",
+		      v->name, v->device, id, desc->device_id);
 }
 
 static int find_volumes(struct rf_area *a, const struct rf_config *c, uint32_t index,
@@ -219,6 +237,8 @@ static int find_volumes(struct rf_area *a, const struct rf_config *c, uint32_t i
 				"%s: no readable volume '%s' in this area; `ringfence dump` "
 				"lists what is there",
 				c->area[index].disk[0], c->volume[i].name);
+		else if (c->volume[i].area == index)
+			rc = check_device(&c->volume[i], &a->desc[i], m);
 	}
 	free(buffer);
 	return rc;

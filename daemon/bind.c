@@ -77,8 +77,6 @@ void rf_bind_datagram(void *owner, const uint8_t *data, size_t len)
 	rf_bind_event(p, &e);
 	rf_core_peer(rf_node_core(p->node), u.from, &peer);
 	rf_seal_life(d->seal, u.area, u.from, peer.incarnation);
-	if (peer.incarnation != u.incarnation)
-		d->rejected[RF_REJECT_LIFE]++;
 }
 
 /* ---- fencers ---- */
@@ -123,9 +121,10 @@ static void fence_died(void *owner, uint32_t volume)
 	struct daemon *d = owner;
 
 	rf_log(RF_LOG_ERR,
-	       "fencer vol=%s died: this node cannot fence the volume any more and will not "
-	       "lead it; restart ringfenced when it does not",
+	       "fencer vol=%s died: this node cannot fence the volume any more and cannot "
+	       "lead it; find out why, then restart ringfenced",
 	       d->config.volume[volume].name);
+	fence_can(owner, volume, 0, d->managed[volume].driver);
 }
 
 const struct rf_fencer_ops rf_bind_fencer_ops = {
@@ -328,6 +327,8 @@ static void port_say(void *world, const struct rf_decision *s)
 	struct rf_ctl_event ev = {
 		.event = RF_CTL_EV_DECISION, .epoch = s->epoch, .node = s->node};
 
+	if (s->code == RF_SAY_MESSAGE_REFUSED && s->a < RF_REJECT_COUNT)
+		d->rejected[s->a]++;
 	rf_log_decision(s, name, ev.text, sizeof(ev.text));
 	if (name)
 		snprintf(ev.volume, sizeof(ev.volume), "%s", name);
@@ -374,10 +375,20 @@ void rf_bind_ports(struct part *p, struct rf_ports *ports)
 
 /*
  * Requests that can be in flight at once. Per disk: own slot and own pair, a slot of
- * each peer; per led volume: region, renewal, fresh region, ballot, sector, history,
- * commit; and for two volumes at a time what reads all slots or all states. With many
- * volumes on one area the rest waits for the next beat (the core sees -EBUSY).
+ * each peer; per volume: sector and history (small); region, renewal, fresh region,
+ * ballot, commit (middle); all slots and all states (large, bounded by memory). What
+ * finds no room is refused with -EBUSY, and the core tries again with the next beat.
  */
+#define LARGE_BUDGET_BYTES (32u << 20)
+
+static uint32_t large_count(const struct rf_super *s, uint32_t volumes, uint32_t bytes)
+{
+	uint32_t least = 2u * s->disk_count, wanted = least * volumes;
+	uint32_t fits = LARGE_BUDGET_BYTES / bytes;
+
+	return fits < least ? least : wanted < fits ? wanted : fits;
+}
+
 int rf_bind_disks(struct part *p, struct iovec *memory)
 {
 	const struct rf_super *s = &p->area.super;
@@ -388,12 +399,12 @@ int rf_bind_disks(struct part *p, struct iovec *memory)
 		.small_bytes = 2 * s->id.stride_bytes,
 		.small = s->disk_count * (4 + s->id.nodes + 2 * volumes),
 		.middle_bytes = (uint32_t)rf_geo_region_bytes(s),
-		.middle = s->disk_count * (1 + 4 * volumes),
+		.middle = s->disk_count * (1 + 5 * volumes),
 		.large_bytes = (uint32_t)rf_core_io_max(&cfg),
-		.large = s->disk_count * 2,
 		.write_bytes = (uint32_t)rf_geo_half_bytes(s),
 	};
 
+	shape.large = large_count(s, volumes, shape.large_bytes);
 	memcpy(shape.fd, p->area.fd, sizeof(shape.fd));
 	memcpy(shape.offset, p->area.offset, sizeof(shape.offset));
 	return rf_disks_open(&p->disks, p->daemon->loop, &shape, p->index, disk_done, p,

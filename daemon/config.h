@@ -24,8 +24,8 @@
 #define RF_CONFIG_GROUPS_MAX 2u /* one IPv4, one IPv6 */
 #define RF_CONFIG_PEERS_MAX RF_NODES_MAX
 #define RF_CONFIG_SETTINGS_MAX 4u
-#define RF_CONFIG_PORT 7411u
-#define RF_CONFIG_GROUP 0xefff4a0bu /* 239.255.74.11, when neither group nor peer is given */
+#define RF_CONFIG_PORT RF_WIRE_PORT_DEFAULT
+#define RF_CONFIG_GROUP 0xefff4a0bu /* RF_WIRE_GROUP4_DEFAULT, when neither group nor peer is given */
 
 struct rf_config_where {
 	uint16_t file; /* index into rf_config.file */

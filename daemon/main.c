@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -26,7 +25,6 @@
 #include "log.h"
 
 #define LOOP_ENTRIES 256u
-#define STACK_BYTES (512u * 1024u)
 #define RR_PRIORITY 1
 
 static struct daemon daemon_;
@@ -433,9 +431,10 @@ static int open_signals(struct daemon *d)
 
 /* ---- the machine: memory, priority, out-of-memory killer ---- */
 
+/* All of it, code too: the disk it would be read from may be the one that hangs. */
 static void take_memory(struct daemon *d)
 {
-	d->memory_locked = mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
+	d->memory_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
 	if (!d->memory_locked)
 		rf_log(RF_LOG_WARNING,
 		       "memory cannot be locked (%s): under memory pressure a renewal may come "
@@ -575,13 +574,11 @@ static int build(struct daemon *d, const struct options *o)
 
 int main(int argc, char **argv)
 {
-	const struct rlimit stack = {STACK_BYTES, STACK_BYTES};
 	struct daemon *d = &daemon_;
 	struct options o;
 	int code;
 
 	parse(argc, argv, &o);
-	setrlimit(RLIMIT_STACK, &stack);
 	rf_log_open("", RF_LOG_INFO);
 	code = load(d, &o);
 	if (code || o.check) {

@@ -29,9 +29,9 @@
 
 #define RF_WIRE_MAGIC 0x31574652u /* "RFW1" */
 #define RF_WIRE_TAG_BYTES 16u
-#define RF_WIRE_PORT_DEFAULT 7465u
-#define RF_WIRE_GROUP4_DEFAULT "239.255.74.65"
-#define RF_WIRE_GROUP6_DEFAULT "ff05::7465"
+#define RF_WIRE_PORT_DEFAULT 7411u
+#define RF_WIRE_GROUP4_DEFAULT "239.255.74.11"
+#define RF_WIRE_GROUP6_DEFAULT "ff05::7411"
 
 struct rf_wire_envelope {
 	__le32 magic;
