@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# CASES 25 and PROTOCOL §8: hooks in the order of a leadership, a reconcile that
+# refuses, a promote that does not end, work that hinders a release, and a health
+# command that never returns.
+. "$(dirname "$0")/../lib/lab.sh"
+
+lab_conf_more() {
+	cat <<-END
+
+		[hooks]
+		dir = $LAB/hooks$1
+		timeout = 20 s
+		kill-after = 200 ms
+
+		[health]
+		command = test ! -e $LAB/sick$1 || sleep 1000
+		interval = 200 ms
+		timeout = 100 ms
+	END
+}
+
+# What every event does; a flag makes one refuse or hang.
+hooks_of() {
+	mkdir -m 755 "$LAB/hooks$1"
+	cat >"$LAB/hooks$1/10-note" <<-END
+		#!/bin/sh
+		echo "\$1 \$2 \$3 \$4 \$RINGFENCE_REASON" >>"$LAB/events$1"
+		echo "heard \$1"
+		test ! -e "$LAB/\$1-fails$1" || exit 5
+		trap '' TERM
+		while test -e "$LAB/\$1-hangs$1"; do sleep 0.05; done
+	END
+	chmod 755 "$LAB/hooks$1/10-note"
+	: >"$LAB/events$1"
+}
+
+# heard NODE EVENT...: these and no others, in this order, since the last time.
+heard() {
+	local i=$1
+	shift
+	[ "$(cut -d ' ' -f 1 "$LAB/events$i" | xargs)" = "$*" ]
+}
+
+forget() {
+	: >"$LAB/events1"
+	: >"$LAB/events2"
+}
+
+lab_begin 2 --quorum survivors
+hooks_of 1
+hooks_of 2
+touch "$LAB/sick2"
+lab_target
+lab_nodes 1 2
+
+# A health command that never returns: this node does not campaign.
+must 8 "node 1 leads" lab_leads 1
+must 3 "reconcile, then promote" heard 1 reconcile promote
+expect "arguments" grep -q "^promote $LAB_VOLUME leader 1 first$" "$LAB/events1"
+expect "output in the log" lab_said 1 "hook promote $LAB_VOLUME: heard promote"
+expect_exit 0 tool 1 resign "$LAB_VOLUME"
+must 3 "demote" heard 1 reconcile promote demote
+never 2 "node 2 leads though its check fails" lab_leads 2
+must 5 "node 1 leads again" lab_leads 1
+rm "$LAB/sick2"
+forget
+
+# Clean hand-over: demote here, then reconcile and promote there.
+must 5 "hand-over" tool 1 handover "$LAB_VOLUME" --to 2
+must 3 "node 2 leads" lab_leads 2
+must 3 "demote, nothing lost" heard 1 demote
+must 3 "reconcile, then promote" heard 2 reconcile promote
+forget
+
+# A reconcile that refuses gives the leadership up, before anybody was promoted.
+touch "$LAB/reconcile-fails1"
+must 5 "hand-over" tool 2 handover "$LAB_VOLUME" --to 1
+must 5 "it says so" lab_said 1 "reconcile-failed .* status=5"
+must 5 "node 2 leads again" lab_leads 2
+expect "never promoted" heard 1 reconcile lost demote
+rm "$LAB/reconcile-fails1"
+forget
+
+# A promote that ignores SIGTERM still runs when the node resigns: released only
+# when it is gone.
+touch "$LAB/promote-hangs1"
+must 5 "hand-over" tool 2 handover "$LAB_VOLUME" --to 1
+must 3 "node 1 leads" lab_leads 1
+must 3 "it hangs" heard 1 reconcile promote
+start=${EPOCHREALTIME//[!0-9]/}
+expect_exit 0 tool 1 resign "$LAB_VOLUME"
+took=$(((${EPOCHREALTIME//[!0-9]/} - start) / 1000))
+[ $took -ge 200 ] || lab_fail "released after $took ms, before SIGKILL"
+expect "SIGKILL" lab_said 1 "hook promote $LAB_VOLUME: did not end at SIGTERM: SIGKILL"
+rm "$LAB/promote-hangs1"
+must 5 "a leader" lab_led
+forget
+
+# Work that ignores SIGTERM: the epoch is released when it is gone, not before.
+must 5 "node 1 or 2 leads" lab_led
+leader=$LAB_LEADER
+other=$((3 - leader))
+tool "$leader" run "$LAB_VOLUME" --grace 1 -- \
+	sh -c "trap '' TERM; echo \$\$ >$LAB/work; while :; do sleep 0.1; done" >"$LAB/run.log" 2>&1 &
+run=$!
+LAB_PIDS+=("$run")
+must 3 "the work runs" test -s "$LAB/work"
+expect_exit 0 tool "$leader" resign "$LAB_VOLUME"
+wait $run
+[ $? -eq 110 ] || lab_fail "run did not say that the lease was lost: $(cat "$LAB/run.log")"
+expect "the work is gone" lab_gone "$(cat "$LAB/work")"
+must 5 "the other node leads" lab_leads $other
+forget
+
+# Superseded while stopped: lost comes before demote.
+leader=$LAB_LEADER
+lab_led && leader=$LAB_LEADER
+lab_signal STOP "$leader" >/dev/null
+must 5 "another leader" lab_led_by_other "$leader"
+lab_signal CONT "$leader" >/dev/null
+must 5 "lost, then demote" heard "$leader" lost demote
+say "hooks: reconcile promote demote lost, run, health"
