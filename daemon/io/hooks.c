@@ -106,7 +106,8 @@ void rf_hooks_stop(struct rf_hooks *h)
 {
 	if (!h)
 		return;
-	close(h->fd); /* the runner ends all groups, then itself */
+	shutdown(h->fd, SHUT_RDWR); /* the ring may hold the file a while longer */
+	close(h->fd);               /* the runner ends all groups, then itself */
 	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	free(h);

@@ -5,3 +5,33 @@ $(eval $(call rf_program,rf-writer,tests/lib/writer.c,librf-key librf-core,libnb
 $(eval $(call rf_program,rf-check,tests/lib/check.c,librf-core,))
 $(eval $(call rf_program,rf-gap,tests/lib/gap.c,librf-core,))
 $(eval $(call rf_program,rf-mark,tests/lib/mark.c,,))
+
+# Not a plugin of anybody, and not installed.
+$(B)/lib/rf-clockshift.so: $(B)/obj/tests/lib/clockshift.o
+RF_E2E_EXTRA := $(B)/lib/rf-clockshift.so
+-include $(B)/obj/tests/lib/clockshift.d
+
+E2E_TESTS := \
+	tests/e2e/kill.sh \
+	tests/e2e/handover.sh \
+	tests/e2e/partition.sh \
+	tests/e2e/unicast.sh \
+	tests/e2e/stall.sh \
+	tests/e2e/write-protect.sh \
+	tests/e2e/blackout.sh \
+	tests/e2e/identity.sh \
+	tests/e2e/restart.sh \
+	tests/e2e/alone.sh \
+	tests/e2e/hostile.sh \
+	tests/e2e/clocks.sh \
+	tests/e2e/who.sh \
+	tests/e2e/hooks.sh \
+	tests/e2e/format.sh \
+	tests/e2e/fence.sh
+
+CHECK_LEVELS += check-e2e
+
+.PHONY: check-e2e
+
+check-e2e: all $(RF_E2E_EXTRA)
+	@tests/lib/run e2e $(E2E_TESTS)

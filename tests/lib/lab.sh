@@ -78,6 +78,11 @@ never() {
 	! wait_until "$limit" "$@" || lab_fail "$words"
 }
 
+# How long a fault lasts; nothing is waited for by this.
+lab_last() {
+	sleep "$1"
+}
+
 expect() {
 	local words=$1
 	shift
@@ -315,7 +320,7 @@ lab_target() {
 	LAB_SOCK=$LAB/nbd.sock
 	rm -f "$LAB_SOCK"
 	mkdir -p "$LAB/target"
-	nbdkit -f -v -U "$LAB_SOCK" ${LAB_TARGET_FILTERS:-} \
+	nbdkit -f ${LAB_TARGET_VERBOSE:+-v} -U "$LAB_SOCK" ${LAB_TARGET_FILTERS:-} \
 		"$LAB_BUILD/lib/nbdkit-ringfence-plugin.so" \
 		"area=$LAB_AREA" "key-file=$LAB/key" "volume=$LAB_VOLUME:$LAB_DATA" \
 		"state-dir=$LAB/target" ${LAB_TARGET_PARAMS:-} >>"$LAB/target.log" 2>&1 &
@@ -362,7 +367,8 @@ lab_socket() {
 lab_node() {
 	local i=$1
 	[ -f "$LAB/node$i.conf" ] || lab_conf "$i" >"$LAB/node$i.conf"
-	in_node "$i" "$LAB_BIN/ringfenced" --config "$LAB/node$i.conf" \
+	# Not in_node: the pid must be the daemon's own.
+	ip netns exec "$LAB_TAG-n$i" "$LAB_BIN/ringfenced" --config "$LAB/node$i.conf" \
 		--socket "$(lab_socket "$i")" >>"$LAB/node$i.log" 2>&1 &
 	LAB_DAEMON[$i]=$!
 	LAB_PIDS+=($!)
@@ -388,7 +394,9 @@ lab_kill_node() {
 
 # Clean end: leaves its slot closed.
 lab_stop_node() {
-	lab_end "${LAB_DAEMON[$1]}"
+	kill -TERM "${LAB_DAEMON[$1]}"
+	must 4 "the daemon of node $1 ends after TERM" lab_gone "${LAB_DAEMON[$1]}"
+	wait "${LAB_DAEMON[$1]}" || lab_fail "the daemon of node $1 left with exit $?"
 	unset "LAB_DAEMON[$1]"
 }
 
@@ -478,6 +486,11 @@ lab_end_writers() {
 	LAB_WRITER=()
 }
 
+# true when a node says that this other one leads.
+lab_knows() {
+	tool "$1" leader "$LAB_VOLUME" | grep -q "\b$2\b"
+}
+
 # First write of a newer epoch accepted after a mark: "epoch= node= ms=".
 lab_gap() {
 	"$LAB_BIN/rf-gap" --after "$1" "$LAB"/write[0-9]*.log
@@ -524,7 +537,7 @@ lab_begin() {
 	for ((i = 1; i <= LAB_N; i++)); do
 		lab_plug "$i"
 	done
-	"$LAB_BIN/ringfence" keygen "$LAB/key" >/dev/null || lab_fail "keygen"
+	"$LAB_BIN/ringfence" keygen "$LAB/key" >/dev/null 2>&1 || lab_fail "keygen"
 	lab_disk shared "${LAB_MIB:-32}" ${LAB_LOSETUP:-}
 	LAB_AREA=$LAB_DEV
 	LAB_DATA=$LAB_DEV

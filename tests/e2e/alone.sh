@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# CASES 18, 19: the last of two nodes comes back alone, with the slot of the other
+# left open by a crash. It leads after a bounded wait (last man standing).
+. "$(dirname "$0")/../lib/lab.sh"
+
+lab_begin 2 --quorum survivors
+lab_target
+lab_nodes 1 2
+lab_writers
+must 8 "a first leader" lab_led
+must 3 "it writes" lab_wrote
+dead=$LAB_LEADER
+other=$((3 - dead))
+lab_kill_node $other
+lab_kill_node "$dead"
+mark=$("$LAB_BIN/rf-mark")
+lab_node $other
+must 10 "the node that came back writes" lab_wrote_since "$mark"
+say "alone: $LAB_GAP"
+lab_check

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# CASES 4, 5: the leader's way to the disk hangs for half a lease, 0.9 lease and
+# three leases. Below the lease nothing fails over and the margin is reported;
+# above it the gate is shut before a peer acts, and the daemon still answers.
+. "$(dirname "$0")/../lib/lab.sh"
+
+lab_begin 3
+for i in 1 2 3; do
+	lab_path $i
+done
+lab_target
+lab_nodes 1 2 3
+lab_writers
+must 10 "a first leader" lab_led
+must 3 "it writes" lab_wrote
+leader=$LAB_LEADER
+
+# stalled MS: the leader's path hangs for so long.
+stalled() {
+	lab_path_stall "$leader"
+	lab_last "$1"
+	lab_path_go "$leader"
+}
+
+stalled 0.5
+never 1 "half a lease without disk ended a leadership" eval '! lab_leads $leader'
+stalled 0.85
+never 1 "0.85 leases without disk ended a leadership" eval '! lab_leads $leader'
+expect "no warning about the margin" lab_said "$leader" ' (margin|disk-slow|renew-late) '
+
+lab_path_stall "$leader"
+mark=$("$LAB_BIN/rf-mark")
+must 2 "status answers while the disk hangs" tool "$leader" status
+must 6 "another node writes" lab_wrote_since "$mark"
+say "stalled node $leader: $LAB_GAP"
+lab_path_go "$leader"
+must 5 "the stalled node knows" lab_said "$leader" ' (superseded|losing|lease-held) '
+lab_check

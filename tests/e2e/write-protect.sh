@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# CASES 3: the leader's writes to the disk fail while its reads work. The lease
+# runs out on time, the gate shuts, somebody else leads, health says why.
+. "$(dirname "$0")/../lib/lab.sh"
+
+lab_begin 3
+for i in 1 2 3; do
+	lab_path $i
+done
+lab_target
+lab_nodes 1 2 3
+lab_writers
+must 10 "a first leader" lab_led
+must 3 "it writes" lab_wrote
+leader=$LAB_LEADER
+lab_path_fail "$leader" write
+mark=$("$LAB_BIN/rf-mark")
+must 6 "another node writes" lab_wrote_since "$mark"
+say "write-protected node $leader: $LAB_GAP"
+expect "the log names the failure" lab_said "$leader" ' disk-error '
+must 2 "health says so" eval 'tool $leader status | grep -qi "writ"'
+never 1 "a node that cannot write leads" lab_leads "$leader"
+lab_path_mend "$leader"
+must 3 "the disk is back" lab_said "$leader" ' disk-back '
+lab_check
