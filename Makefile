@@ -148,6 +148,7 @@ endif
 -include tests/model/build.mk
 -include tests/fuzz/build.mk
 -include tests/e2e/build.mk
+-include tests/e2e/tools.mk
 -include tests/nbd/build.mk
 -include tests/vm/build.mk
 -include tests/bench/build.mk

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tool on real loop devices, without a daemon.
+
+E2E_TESTS += \
+	tests/e2e/disk-format.sh \
+	tests/e2e/disk-dump.sh \
+	tests/e2e/disk-verify.sh \
+	tests/e2e/disk-shapes.sh \
+	tests/e2e/disk-alive.sh
