@@ -60,6 +60,8 @@ void rf_parse_warn(struct parse *p, struct rf_config_where at, const char *forma
 /* ---- keys ---- */
 
 const char *const rf_watchdog_words[] = {"off", "automatic", "required", NULL};
+static const char *const reads_words[] = {"pass", "refuse", NULL};
+static const char *const refuse_words[] = {"offline", "conflict", NULL};
 static const char *const level_words[] = {"error", "warning", "info", "debug", NULL};
 const char *const rf_quorum_words[] = {"majority", "survivors", NULL};
 
@@ -86,6 +88,8 @@ const struct key rf_parse_keys[] = {
 	{IN_VOLUME, "priority", NUMBER, VAT(priority), 0, 65535, NULL, NULL},
 	{IN_VOLUME, "fence", TEXT, VAT(fence), 0, 0, NULL, NULL},
 	{IN_VOLUME, "nbd-uri", SETTING, 0, 0, 0, 0, NULL, NULL},
+	{IN_VOLUME, "gate-reads", SETTING, 0, 0, 0, 0, NULL, reads_words},
+	{IN_VOLUME, "gate-refuse-as", SETTING, 0, 0, 0, 0, NULL, refuse_words},
 	{IN_WATCHDOG, "mode", WORD8, AT(watchdog), 0, 0, NULL, rf_watchdog_words},
 	{IN_WATCHDOG, "device", PATH, AT(watchdog_device), 0, 0, NULL, NULL},
 	{IN_HOOKS, "dir", PATH, AT(hooks_dir), 0, 0, NULL, NULL},

@@ -25,7 +25,6 @@
 #define RF_CONFIG_PEERS_MAX RF_NODES_MAX
 #define RF_CONFIG_SETTINGS_MAX 4u
 #define RF_CONFIG_PORT RF_WIRE_PORT_DEFAULT
-#define RF_CONFIG_GROUP 0xefff4a0bu /* RF_WIRE_GROUP4_DEFAULT, when neither group nor peer is given */
 
 struct rf_config_where {
 	uint16_t file; /* index into rf_config.file */

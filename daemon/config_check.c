@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What must hold of a configuration as a whole, and against the disk. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static void finish_network(struct rf_config *c)
 {
 	if (!c->groups && !c->peers) {
 		c->group[0].in.sin_family = AF_INET;
-		c->group[0].in.sin_addr.s_addr = htonl(RF_CONFIG_GROUP);
+		inet_pton(AF_INET, RF_WIRE_GROUP4_DEFAULT, &c->group[0].in.sin_addr);
 		c->groups = 1;
 	}
 	for (uint32_t i = 0; i < c->groups; i++)
@@ -89,10 +90,31 @@ static int finish_area(struct parse *p, struct rf_config_volume *v)
 	return add_area(p, v, p->volume_area[i], p->volume_areas[i]);
 }
 
-/* Drivers of this build, and the setting each cannot do without. */
-static const struct {
-	const char *name, *needs;
-} fences[] = {{"expiry", NULL}, {"target", "nbd-uri"}};
+/* Drivers of the fencer, and the settings each knows. */
+static const struct fence {
+	const char *name, *settings[3];
+} fences[] = {
+	{"expiry", {NULL}},
+	{"gate", {"reads", "refuse-as"}},
+	{"target", {"uri"}},
+};
+
+static bool knows(const struct fence *f, const char *setting)
+{
+	for (size_t i = 0; i < 3 && f->settings[i]; i++)
+		if (!strcmp(f->settings[i], setting))
+			return true;
+	return false;
+}
+
+static int finish_gate(struct parse *p, struct rf_config_volume *v)
+{
+	if (!*v->gate)
+		snprintf(v->gate, sizeof(v->gate), "%s", v->name);
+	return *v->device
+		       ? 0
+		       : bad_at(p, v->where, "volume %s: fence = gate needs device", v->name);
+}
 
 static int finish_fence(struct parse *p, struct rf_config_volume *v)
 {
@@ -109,20 +131,23 @@ static int finish_fence(struct parse *p, struct rf_config_volume *v)
 		i++;
 	if (i == n)
 		return bad_at(p, v->where,
-			      "volume %s: no fence \"%s\" in this build: use target or expiry",
+			      "volume %s: no fence \"%s\" in this build: use target, gate or "
+			      "expiry",
 			      v->name, v->fence);
+	for (uint32_t k = 0; k < v->settings; k++)
+		if (!knows(&fences[i], v->setting[k].key))
+			return bad_at(
+				p, v->where,
+				"volume %s: has a setting of another fence, which fence = "
+				"%s does not use",
+				v->name, v->fence);
+	if (!strcmp(v->fence, "gate"))
+		return finish_gate(p, v);
 	if (*v->gate)
 		return bad_at(p, v->where, "volume %s: gate is not used by fence = %s", v->name,
 			      v->fence);
-	if (fences[i].needs && !v->settings)
-		return bad_at(p, v->where, "volume %s: fence = %s needs %s", v->name, v->fence,
-			      fences[i].needs);
-	if (!fences[i].needs && v->settings)
-		return bad_at(
-			p, v->where,
-			"volume %s: has a setting of another fence, which fence = %s does "
-			"not use",
-			v->name, v->fence);
+	if (!strcmp(v->fence, "target") && !v->settings)
+		return bad_at(p, v->where, "volume %s: fence = target needs nbd-uri", v->name);
 	return 0;
 }
 

@@ -267,10 +267,13 @@ static int set_setting(struct parse *p, const struct key *k, const char *value)
 {
 	struct rf_config_volume *v = p->volume;
 	struct rf_config_setting *s = &v->setting[v->settings];
+	uint32_t word;
 
 	if (v->settings == RF_CONFIG_SETTINGS_MAX)
 		return bad(p, "%s: more than %u settings of a fence", k->name,
 			   RF_CONFIG_SETTINGS_MAX);
+	if (k->words && set_word(p, k->name, value, k->words, &word) < 0)
+		return -EINVAL;
 	v->settings++;
 	/* the driver knows the part behind its prefix: uri of nbd-uri */
 	snprintf(s->key, sizeof(s->key), "%s", strchr(k->name, '-') + 1);

@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,38 +266,63 @@ static const char *fencer_path(void)
 	return "ringfence-fencer";
 }
 
-static int start_fencer(struct daemon *d, uint32_t i)
+struct fencer_args {
+	char text[RF_CONFIG_SETTINGS_MAX + RF_DISKS_MAX + 5][RF_CONFIG_PATH_BYTES + 16];
+	char *argv[RF_CONFIG_SETTINGS_MAX + RF_DISKS_MAX + 8];
+	unsigned n, texts;
+};
+
+__attribute__((format(printf, 2, 3))) static void fencer_arg(struct fencer_args *a,
+							     const char *format, ...)
+{
+	char *text = a->text[a->texts++];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(a->text[0]), format, ap);
+	va_end(ap);
+	a->argv[a->n++] = text;
+}
+
+/* What each driver wants to know, see `ringfence-fencer --help`. */
+static void fencer_args(struct fencer_args *a, struct daemon *d, uint32_t i)
 {
 	const struct rf_config_volume *v = &d->config.volume[i];
-	struct managed *m = &d->managed[i];
-	bool none = !strcmp(v->fence, "expiry");
-	char param[RF_CONFIG_SETTINGS_MAX + 4][256], *argv[RF_CONFIG_SETTINGS_MAX + 8];
-	char area[2 * RF_UUID_BYTES + 1], err[512];
-	struct rf_fencer_ops ops = rf_bind_fencer_ops;
-	unsigned n = 0, k = 0;
+	const struct rf_config_area *disks = &d->config.area[v->area];
+	const struct managed *m = &d->managed[i];
+	bool none = !strcmp(v->fence, "expiry"), gate = !strcmp(v->fence, "gate");
+	char area[2 * RF_UUID_BYTES + 1];
 
+	a->argv[a->n++] = (char *)fencer_path();
+	a->argv[a->n++] = none ? "none" : (char *)v->fence;
+	if (none)
+		return;
+	for (uint32_t s = 0; s < v->settings; s++)
+		fencer_arg(a, "%s=%s", v->setting[s].key, v->setting[s].value);
+	if (gate) {
+		fencer_arg(a, "name=%s", v->gate);
+		fencer_arg(a, "device=%s", v->device);
+		for (uint32_t k = 0; k < disks->disks; k++)
+			fencer_arg(a, "disk=%s", disks->disk[k]);
+	} else {
+		fencer_arg(a, "key-file=%s", d->config.key_file);
+	}
 	for (unsigned b = 0; b < RF_UUID_BYTES; b++)
 		snprintf(area + 2 * b, 3, "%02x", m->part->area.super.id.area[b]);
-	argv[n++] = (char *)fencer_path();
-	argv[n++] = none ? "none" : (char *)v->fence;
-	for (uint32_t s = 0; s < v->settings && !none; s++, k++) {
-		snprintf(param[k], sizeof(param[k]), "%s=%s", v->setting[s].key,
-			 v->setting[s].value);
-		argv[n++] = param[k];
-	}
-	if (!none) {
-		snprintf(param[k], sizeof(param[k]), "key-file=%.240s", d->config.key_file);
-		argv[n++] = param[k++];
-		snprintf(param[k], sizeof(param[k]), "area=%s", area);
-		argv[n++] = param[k++];
-		snprintf(param[k], sizeof(param[k]), "volume=%u", m->number);
-		argv[n++] = param[k++];
-		snprintf(param[k], sizeof(param[k]), "node=%u", d->config.node);
-		argv[n++] = param[k++];
-	}
-	argv[n] = NULL;
+	fencer_arg(a, "area=%s", area);
+	fencer_arg(a, "volume=%u", m->number);
+	fencer_arg(a, "node=%u", d->config.node);
+}
+
+static int start_fencer(struct daemon *d, uint32_t i)
+{
+	struct rf_fencer_ops ops = rf_bind_fencer_ops;
+	struct fencer_args a = {.n = 0};
+	char err[512];
+
+	fencer_args(&a, d, i);
 	ops.owner = d;
-	if (rf_fencer_start(&m->fencer, argv, i, &ops, err, sizeof(err)) != 0)
+	if (rf_fencer_start(&d->managed[i].fencer, a.argv, i, &ops, err, sizeof(err)) != 0)
 		return give_up(RF_EXIT_CONFIG, err);
 	return RF_EXIT_YES;
 }
