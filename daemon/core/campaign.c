@@ -226,7 +226,8 @@ static void begin(struct rf_core *c, struct volume *v)
 
 	if (v->vote.candidate && v->vote.candidate != c->me && v->vote.until_ns > c->now &&
 	    v->vote.epoch >= next_epoch(v)) {
-		a->at_ns = v->vote.until_ns; /* I promised this epoch to somebody */
+		/* promised to somebody; then in order of rank, or all begin at once for ever */
+		a->at_ns = v->vote.until_ns + rank_delay(c);
 		return;
 	}
 	v->role = RF_ROLE_CANDIDATE;
@@ -267,12 +268,15 @@ static void voters_count(const struct rf_core *c, const struct volume *v, uint32
 static void run(struct rf_core *c, struct volume *v)
 {
 	struct campaign *a = &v->campaign;
+	uint64_t limit;
 	uint32_t n, yes;
 	bool won;
 
 	voters_count(c, v, &n, &yes);
 	won = a->mandate || rf_quorum(n, yes, 0) == RF_WON;
-	if (!rf_leaderless(c, v) || !able(c, v) || c->now >= a->until_ns) {
+	/* votes in time, but the disk is slow: asking again would not make it faster */
+	limit = a->until_ns + (won ? c->suspect_ns : 0);
+	if (!rf_leaderless(c, v) || !able(c, v) || c->now >= limit) {
 		rf_emit_say(c, v, RF_SAY_CAMPAIGN_OVER, c->me, a->epoch, yes, rf_majority(n));
 		rf_campaign_abandon(c, v, back_off(c));
 		return;
@@ -324,7 +328,9 @@ static uint64_t later(const struct rf_core *c, uint64_t at)
 uint64_t rf_campaign_wake(const struct rf_core *c, const struct volume *v)
 {
 	if (v->role == RF_ROLE_CANDIDATE)
-		return later(c, v->campaign.until_ns);
+		return later(c, v->campaign.until_ns)
+			       ? v->campaign.until_ns
+			       : later(c, v->campaign.until_ns + c->suspect_ns);
 	if (v->role != RF_ROLE_FOLLOWER)
 		return 0;
 	if (v->campaign.at_ns)
