@@ -38,6 +38,8 @@ static void now_of(void *world, uint32_t volume, struct rf_control_now *now)
 
 	rf_core_volume(rf_node_core(m->part->node), m->number, &v);
 	*now = (struct rf_control_now){.role = v.role,
+				       .node = d->config.node,
+				       .cause = v.cause,
 				       .epoch = v.epoch,
 				       .incarnation = d->incarnation,
 				       .deadline_ns = v.lease_ns};
@@ -47,7 +49,8 @@ static bool node_known(void *world, uint32_t volume, uint32_t node)
 {
 	struct managed *m = managed_of(world, volume);
 
-	return node >= 1 && node <= m->part->area.super.id.nodes;
+	return node >= 1 && node <= m->part->area.super.id.nodes &&
+	       node != m->part->daemon->config.node;
 }
 
 /* ---- rows ---- */

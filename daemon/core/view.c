@@ -46,7 +46,7 @@ void rf_core_volume(const struct rf_core *c, uint32_t volume, struct rf_core_vol
 		.lease_ns = mine ? v->lease.deadline_ns : 0,
 		.margin_min_ns = v->lease.margin_min_ns,
 		.silent_since_ns = v->seen_ns,
-		.since_unix_ns = v->since_unix_ns,
+		.since_unix_ns = mine ? v->since_unix_ns : 0,
 		.cause = mine ? v->history.cause : v->last_cause,
 		.excluded_by = mine ? v->excluded_by : 0,
 		.can = v->can,
@@ -59,6 +59,21 @@ void rf_core_peer(const struct rf_core *c, uint32_t node, struct rf_core_peer *o
 
 	rf_assert(node >= 1 && node <= c->nodes);
 	p = &c->peer[node];
+	if (node == c->me) { /* as it says of itself */
+		*out = (struct rf_core_peer){
+			.state = c->slot_record.state ? c->slot_record.state : RF_SLOT_FREE,
+			.health = c->health,
+			.priority = c->cfg.priority,
+			.incarnation = c->incarnation,
+			.seq = c->seq,
+			.net_ns = c->now,
+			.disk_ns = c->now,
+			.gate_open = c->slot_record.gate_open,
+			.hears = c->slot_record.hears,
+			.host = c->cfg.host,
+		};
+		return;
+	}
 	*out = (struct rf_core_peer){
 		.state = p->state,
 		.health = p->health,

@@ -112,6 +112,9 @@ void rf_client_begin(struct rf_control *c, struct client *k, const struct rf_con
 	memset(e, 0, sizeof(*e));
 	e->event = RF_CTL_EV_BEGIN;
 	e->role = RF_ROLE_ACTIVE;
+	e->prev_role = RF_ROLE_FOLLOWER;
+	e->node = now->node;
+	e->cause = now->cause;
 	e->epoch = now->epoch;
 	e->incarnation = now->incarnation;
 	e->deadline_ns = now->deadline_ns;
@@ -216,7 +219,12 @@ static void answer_waiting(struct rf_control *c, const struct rf_control_change 
 void rf_control_role(struct rf_control *c, const struct rf_control_change *ch)
 {
 	const char *name = c->ops.name(c->ops.world, ch->volume);
-	struct rf_control_now now = {ch->role, ch->epoch, ch->incarnation, ch->deadline_ns};
+	struct rf_control_now now = {.role = ch->role,
+				     .node = ch->node,
+				     .cause = ch->cause,
+				     .epoch = ch->epoch,
+				     .incarnation = ch->incarnation,
+				     .deadline_ns = ch->deadline_ns};
 	struct rf_ctl_event e = {
 		.epoch = ch->epoch,
 		.prev_epoch = ch->prev_epoch,
