@@ -7,16 +7,11 @@
 #include "tool.h"
 
 /* A node that has not joined, or cannot read the claim region, does not know. */
-static bool cannot_tell(const struct rf_ctl_volume *v)
+static int leader_verdict(const struct rf_ctl_volume *v)
 {
-	return v->role == RF_ROLE_JOINING || (!v->has_leader && v->unreadable);
-}
-
-static int verdict(const struct rf_ctl_volume *v, bool yes)
-{
-	if (yes)
+	if (v->has_leader)
 		return RF_EXIT_YES;
-	return cannot_tell(v) ? RF_EXIT_CANNOT_TELL : RF_EXIT_NO;
+	return v->role == RF_ROLE_JOINING || v->unreadable ? RF_EXIT_CANNOT_TELL : RF_EXIT_NO;
 }
 
 static void print_json(const struct rf_ctl_volume *v)
@@ -35,7 +30,7 @@ static int run_leader(int argc, char **argv)
 	(void)argc;
 	if (rc)
 		return rc;
-	rc = verdict(&v, v.has_leader);
+	rc = leader_verdict(&v);
 	if (tool.json)
 		print_json(&v);
 	else if (v.has_leader)
@@ -52,7 +47,7 @@ static int run_leader(int argc, char **argv)
 }
 
 /* Active and inside its lease: between the deadline and the daemon's notice the
- * gate is shut already. */
+ * gate is shut already. A daemon always knows this of itself. */
 static bool leads_now(const struct rf_ctl_volume *v)
 {
 	return v->role == RF_ROLE_ACTIVE && v->lease_left_ms > 0;
@@ -68,7 +63,7 @@ static int run_is_leader(int argc, char **argv)
 		return rc;
 	if (tool.json)
 		print_json(&v);
-	return verdict(&v, leads_now(&v));
+	return leads_now(&v) ? RF_EXIT_YES : RF_EXIT_NO;
 }
 
 const struct command cmd_leader = {
@@ -83,7 +78,7 @@ const struct command cmd_leader = {
 const struct command cmd_is_leader = {
 	.name = "is-leader",
 	.args = "VOLUME",
-	.brief = "exit 0 if this host leads the volume, 1 if not, 112 if it cannot tell",
+	.brief = "exit 0 if this host leads the volume, 1 if not",
 	.min_args = 1,
 	.max_args = 1,
 	.run = run_is_leader,

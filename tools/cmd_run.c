@@ -45,7 +45,7 @@ struct run {
 	int lease[2]; /* pipe: the command sees [0], readable once the lease is lost */
 	struct rf_ctl_event begin;
 	char cluster[RF_NAME_BYTES];
-	uint32_t lease_ms, hold_ms;
+	uint32_t node, cause, lease_ms, hold_ms;
 	long long lease_until_ms; /* as the daemon last said; held writes included */
 	long long ask_ms;         /* when to ask it again */
 	struct job job;
@@ -163,6 +163,8 @@ static int learn_area(struct run *r)
 			continue;
 		a = &s.area[s.volume[i].area];
 		memcpy(r->cluster, a->cluster, sizeof(r->cluster));
+		r->node = a->node;
+		r->cause = s.volume[i].cause;
 		r->lease_ms = a->lease_ms;
 		r->hold_ms = a->hold_ms;
 	}
@@ -194,16 +196,15 @@ static void surround(void *arg)
 	env("RINGFENCE_EVENT", "run");
 	env("RINGFENCE_VOLUME", "%s", r->volume);
 	env("RINGFENCE_ROLE", "%s", words_role(RF_ROLE_ACTIVE));
-	env("RINGFENCE_PREV_ROLE", "%s", words_role(e->prev_role));
 	env("RINGFENCE_EPOCH", "%" PRIu64, (uint64_t)e->epoch);
 	env("RINGFENCE_PREV_EPOCH", "%" PRIu64, (uint64_t)e->prev_epoch);
-	env("RINGFENCE_NODE_ID", "%u", e->node);
+	env("RINGFENCE_NODE_ID", "%u", r->node);
 	env("RINGFENCE_NODE", "%s", gethostname(host, sizeof(host)) ? "" : host);
 	env("RINGFENCE_CLUSTER", "%s", r->cluster);
-	env("RINGFENCE_LEADER", "%u", e->node);
+	env("RINGFENCE_LEADER", "%u", r->node);
 	env("RINGFENCE_PREV_LEADER", "%u", e->prev_node);
 	env("RINGFENCE_INCARNATION", "%016" PRIx64, (uint64_t)e->incarnation);
-	env("RINGFENCE_REASON", "%s", words_cause(e->cause));
+	env("RINGFENCE_REASON", "%s", words_cause(r->cause));
 	env("RINGFENCE_DESC", "%s", e->text);
 	env("RINGFENCE_SEQUENCE", "%" PRIu64, (uint64_t)e->sequence);
 	env("RINGFENCE_TIMESTAMP", "%" PRIu64, (uint64_t)e->unix_ns / 1000000000);
@@ -390,10 +391,10 @@ static void say_quiet(struct run *r)
 
 static int run_under(struct run *r, char **argv)
 {
-	int rc = learn_area(r);
+	int rc = await_begin(r);
 
 	if (!rc)
-		rc = await_begin(r);
+		rc = learn_area(r);
 	if (!rc)
 		rc = start(r, argv);
 	if (rc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every field of every record (ringfence/format.h). A lint of its own: the
- * fields of a kind must cover its record without a hole, see unit test_cli. */
+/* Every field of every record (ringfence/format.h). The fields of a kind cover its
+ * record without a hole: tests/e2e/disk-dump.sh counts. */
 #include "field.h"
 
 #define F(type, member, name, kind)                                                      \

@@ -6,4 +6,5 @@ E2E_TESTS += \
 	tests/e2e/disk-dump.sh \
 	tests/e2e/disk-verify.sh \
 	tests/e2e/disk-shapes.sh \
-	tests/e2e/disk-alive.sh
+	tests/e2e/disk-alive.sh \
+	tests/e2e/run.sh
