@@ -294,7 +294,7 @@ static void draw(void)
 		"font-family='sans-serif'>\n<rect width='100%%' height='100%%' fill='#fff'/>\n"
 		"<text x='%u' y='18' font-size='13'>Who wrote when: bars are accepted writes, "
 		"with their epoch; red marks are refused ones</text>\n",
-		LEFT + WIDTH + 20, height, LEFT);
+		LEFT + WIDTH + 50, height, LEFT);
 	for (uint32_t n = 1; n <= nodes; n++)
 		fprintf(f,
 			"<text x='8' y='%u' font-size='13'>node %u</text>"
