@@ -27,6 +27,7 @@ BINDIR ?= $(PREFIX)/bin
 LIBEXECDIR ?= $(PREFIX)/libexec/ringfence
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 
 # ---- where this variant is built ----
 
@@ -224,6 +225,7 @@ install: all
 	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
 	$(call rf_install,0755,$(LIBEXECDIR),$(filter $(B)/bin/ringfence-fencer,$(rf_built)))
 	$(call rf_install,0755,$(PLUGINDIR),$(patsubst %,$(B)/lib/%.so,$(PLUGINS)))
+	$(call rf_install,0644,$(COMPLETIONDIR),tools/completion/ringfence)
 	$(foreach s,5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),$(wildcard man/*.$(s))))
 
 # Where nbdkit looks for plugins, unless the packager says otherwise.

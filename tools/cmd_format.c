@@ -16,7 +16,7 @@
 #define HISTORY_DEFAULT 64u
 
 static struct {
-	const char *cluster, *volumes, *reserve, *profile, *quorum, *epsilon;
+	const char *cluster, *volumes, *reserve, *profile, *quorum, *epsilon, *voters;
 	struct opt_list names;
 	struct rf_timing timing;
 	bool seen_heartbeat, seen_suspect, seen_lease, seen_grace, seen_hold, seen_isolation,
@@ -61,6 +61,8 @@ static const struct opt opts[] = {
 	 &o.epsilon, NULL},
 	{"quorum", "RULE", "majority or survivors; default majority", OPT_TEXT, &o.quorum,
 	 NULL},
+	{"voters", "IDS", "node ids that vote, as 1-3,5; default all of them", OPT_TEXT,
+	 &o.voters, NULL},
 	{"history", "K", "leaderships remembered per volume (8 to 1024, default 64)", OPT_U32,
 	 &o.history, NULL},
 	{"state-bytes", "BYTES", "largest state a leader commits (default 4096)", OPT_U32,
@@ -231,10 +233,42 @@ static int take_words(struct rf_super *s)
 	return 0;
 }
 
+/* One item of --voters: N or N-M. */
+static bool add_voters(struct rf_super *s, char *item)
+{
+	char *dash = strchr(item, '-');
+	uint64_t from, to;
+
+	if (dash)
+		*dash++ = 0;
+	if (!parse_u64(item, 10, &from) || !parse_u64(dash ? dash : item, 10, &to) || !from ||
+	    from > to || to > s->id.nodes)
+		return false;
+	for (; from <= to; from++)
+		rf_bit_set(s->voters, (uint32_t)from - 1, true);
+	return true;
+}
+
+/* A majority is one of the voters: ids kept for later must not be among them. */
+static int take_voters(struct rf_super *s)
+{
+	char text[1024], *save = NULL, *item;
+	bool good;
+
+	snprintf(text, sizeof(text), "1-%u", s->id.nodes);
+	if (o.voters)
+		snprintf(text, sizeof(text), "%s", o.voters);
+	item = strtok_r(text, ",", &save);
+	good = item != NULL;
+	for (; item && good; item = strtok_r(NULL, ",", &save))
+		good = add_voters(s, item);
+	return good ? 0
+		    : fail(RF_EXIT_BAD_VALUE, "--voters %s: wants node ids up to %u, as 1-3,5",
+			   o.voters ? o.voters : "", s->id.nodes);
+}
+
 static int take_counts(struct rf_super *s)
 {
-	uint32_t i;
-
 	if (!o.cluster || !name_ok(o.cluster))
 		return fail(o.cluster ? RF_EXIT_BAD_VALUE : RF_EXIT_USAGE,
 			    "--cluster NAME is required: 1 to %u of letters, digits, . _ -",
@@ -249,9 +283,7 @@ static int take_counts(struct rf_super *s)
 	s->id.nodes = o.nodes;
 	s->history = o.history;
 	s->state_strides = o.state_bytes; /* bytes until format_layout() */
-	for (i = 0; i < o.nodes; i++)
-		rf_bit_set(s->voters, i, true);
-	return 0;
+	return take_voters(s);
 }
 
 /* Version 4, so that other tools take it for what it is. */
@@ -311,7 +343,6 @@ static int distinct(const struct plan *p, const struct disk *d)
 static int examine(struct plan *p, const char *path)
 {
 	struct disk *d = &p->disk[p->disks];
-	bool in_use;
 	int rc = disk_open(d, path, O_RDONLY);
 
 	if (rc)
@@ -320,18 +351,19 @@ static int examine(struct plan *p, const char *path)
 	if (!rc)
 		rc = disk_locate(d, true);
 	if (!rc)
-		rc = format_refuse(d, p->force, &in_use);
+		rc = format_refuse(d, p->force, &p->in_use[p->disks]);
 	if (!rc)
 		rc = format_alive(d);
 	p->disks++;
 	return rc;
 }
 
-/* Exclusive, unless --force was needed to come here: nobody mounts it meanwhile. */
-static int open_to_write(struct disk *d, bool force)
+/* Exclusive, so that nobody mounts it meanwhile; unless somebody holds it already
+ * and --force was given. */
+static int open_to_write(struct disk *d, bool in_use)
 {
 	struct disk w;
-	int rc = disk_open(&w, d->path, O_RDWR | (d->block && !force ? O_EXCL : 0));
+	int rc = disk_open(&w, d->path, O_RDWR | (d->block && !in_use ? O_EXCL : 0));
 
 	if (rc)
 		return rc;
@@ -360,7 +392,7 @@ static int write_all(struct plan *p)
 	int rc = may_go_on(p);
 
 	for (i = 0; i < p->disks && !rc; i++)
-		rc = open_to_write(&p->disk[i], p->force);
+		rc = open_to_write(&p->disk[i], p->in_use[i]);
 	if (!rc)
 		rc = format_write(p);
 	if (rc)

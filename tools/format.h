@@ -15,6 +15,7 @@ struct plan {
 	char names[RF_VOLUMES_MAX][RF_NAME_BYTES];
 	uint8_t uuids[RF_VOLUMES_MAX][RF_UUID_BYTES];
 	uint32_t read_us, write_us; /* worst measured; write 0 = not measured */
+	bool in_use[RF_DISKS_MAX];  /* somebody holds it exclusively */
 	bool force, dry_run;
 };
 

@@ -227,6 +227,7 @@ static struct json_object *plan_doc(const struct plan *p)
 	out_uuid(doc, "cluster_uuid", s->id.cluster);
 	out_uuid(doc, "area_uuid", s->id.area);
 	out_int(doc, "nodes", s->id.nodes);
+	words_add_bits(doc, "voters", s->voters, s->id.nodes, 1);
 	out_int(doc, "volumes", s->volumes);
 	out_text(doc, "reserve", words_place(s->place));
 	out_text(doc, "quorum", words_quorum(s->quorum));
@@ -253,6 +254,7 @@ static const struct out_col plan_pairs[] = {
 	{"Cluster UUID", "cluster_uuid", 0, 0},
 	{"Area UUID", "area_uuid", 0, 0},
 	{"Nodes", "nodes", 0, 0},
+	{"Voters", "voters", OUT_LIST, 0},
 	{"Volumes", "volumes", 0, 0},
 	{"Reserve", "reserve", 0, 0},
 	{"Quorum rule", "quorum", 0, 0},

@@ -239,7 +239,13 @@ static int judge_writes(struct plan *p, unsigned disk)
 	}
 	if (best > p->write_us)
 		p->write_us = best;
-	return format_timing_judge(&p->super.timing, best);
+	rc = format_timing_judge(&p->super.timing, best);
+	if (rc)
+		note("%s: durable writes are too slow for these timings; there is no area on "
+		     "this "
+		     "device now",
+		     p->disk[disk].path);
+	return rc;
 }
 
 static int read_back(const struct plan *p, unsigned disk)

@@ -115,6 +115,8 @@ for word in Stride Area Lease Isolation Slot In-flight 'Worst failover, expiry' 
 	'Worst failover, target' 'superblock copy' 'claim regions' DATA-FROM; do
 	said "$word"
 done
+expect_exit 0 make_area --dry-run --voters 1,3 "$LAB_DEV"
+said 'Voters +1,3$'
 expect_exit 0 make_area --dry-run --json "$LAB_DEV"
 said '"failover_expiry_ms": [0-9]+'
 
@@ -139,6 +141,9 @@ done <<-END
 	2|4096 to|--state-bytes 1
 	64|exclude each other|--volumes 2
 	2|1 to 128|--nodes 129
+	2|node ids up to 3|--voters 1-4
+	2|node ids up to 3|--voters 2-1
+	2|node ids up to 3|--voters x
 	2|given twice|--volume vol0
 	2|volume name|--volume a/b
 END

@@ -92,6 +92,14 @@ expect_exit 0 tool 1 wait --leader --timeout 10s "$LAB_VOLUME"
 expect_exit 0 tool 1 wait --any --timeout 1s "$LAB_VOLUME"
 expect_exit 124 tool 1 wait --not-leader --timeout 300ms "$LAB_VOLUME"
 
+# The timings as the daemon has them: every inequality, the worst failover.
+expect_exit 0 tool 1 timing --explain
+grep -q 'lease 1000 ms >= 3 \* heartbeat 100 ms' "$LAB/out" || lab_fail "timing: $(cat "$LAB/out")"
+expect_exit 0 tool 1 --json status
+for key in daemon areas volumes nodes lease_left_ms owner_incarnation_hex weakest rejected_by_reason; do
+	grep -q "\"$key\":" "$LAB/out" || lab_fail "no $key in the status"
+done
+
 # Names of connections: signed, with the daemon's own values.
 name=$(tool 1 nbd-name --key-file "$LAB/key" "$LAB_VOLUME") || lab_fail "nbd-name"
 [[ $name == rf1.data.0.*.0.1.* ]] || lab_fail "name '$name'"
