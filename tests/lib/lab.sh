@@ -153,7 +153,8 @@ lab_clean() {
 	done
 	if [ -n "${LAB:-}" ]; then
 		rm -rf "${LAB_DISKS:?}"
-		if [ $rc -eq 0 ] && [ -z "${LAB_KEEP:-}" ]; then
+		# 130, 143: somebody stopped it, nobody will read logs
+		if [[ $rc =~ ^(0|130|143)$ ]] && [ -z "${LAB_KEEP:-}" ]; then
 			rm -rf "$LAB"
 		else
 			say "logs: $LAB"
@@ -268,7 +269,8 @@ lab_disk() {
 lab_format() {
 	local dev=$1
 	shift
-	"$LAB_BIN/ringfence" --json format --cluster lab --nodes "$LAB_N" --profile fast --yes \
+	"$LAB_BIN/ringfence" --json format --cluster lab --nodes "$LAB_N" --yes \
+		--profile "${LAB_PROFILE:-fast}" \
 		--volume "$LAB_VOLUME" "$@" "$dev" >"$LAB/format.json" 2>"$LAB/format.log" ||
 		lab_fail "format $dev: $(cat "$LAB/format.log")"
 	LAB_OFFSET=$(sed -n 's/.*"data_offset_bytes": \([0-9]*\).*/\1/p' "$LAB/format.json")
