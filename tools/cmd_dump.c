@@ -68,9 +68,12 @@ static bool never_used(const struct record *r, const struct merged *m)
 static bool empty_grant(const struct field *f, const void *raw)
 {
 	const struct rf_disk_slot *s = raw;
-	unsigned n = (unsigned)f->name[5] - '0';
+	unsigned n;
 
-	return !strncmp(f->name, "grant", 5) && n < RF_SLOT_GRANTS && !s->grants[n].candidate;
+	if (strncmp(f->name, "grant", 5))
+		return false;
+	n = (unsigned)f->name[5] - '0';
+	return n < RF_SLOT_GRANTS && !s->grants[n].candidate;
 }
 
 static void text_fields(const struct field *f, const void *raw)
