@@ -14,6 +14,7 @@
 #include "area.h"
 #include "core/timing.h"
 #include "identity.h"
+#include "log.h"
 
 struct message {
 	char *text;
@@ -144,33 +145,62 @@ static int same_area(const char *path, const struct rf_super *a, const struct rf
 	return 0;
 }
 
-static int take_disk(struct rf_area *a, const struct rf_config *c, const char *path,
-		     uint32_t *good, struct message *m)
+/* known: the superblock of a disk of the same area, or NULL. */
+static int find_disk(const struct rf_config *c, const char *path, const struct rf_super *known,
+		     int *disk_fd, struct rf_super *s, uint64_t *base, struct message *m)
 {
 	int fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC), rc;
-	struct rf_super s = {0};
-	uint64_t base;
 
 	if (fd < 0)
 		return refuse(m, -errno, "%s: cannot be opened: %s", path, strerror(errno));
-	rc = find_super(fd, path, &s, &base, m);
+	rc = find_super(fd, path, s, base, m);
 	if (!rc)
-		rc = check_disk(c, path, fd, &s, base, m);
-	if (!rc && *good)
-		rc = same_area(path, &a->super, &s, m);
-	if (!rc && a->fd[s.disk_index] >= 0)
-		rc = refuse(m, -EMEDIUMTYPE, "%s: quorum disk %u is given twice", path,
-			    s.disk_index);
-	if (rc) {
+		rc = check_disk(c, path, fd, s, *base, m);
+	if (!rc && known)
+		rc = same_area(path, known, s, m);
+	if (rc)
 		close(fd);
+	else
+		*disk_fd = fd;
+	return rc;
+}
+
+static int take_disk(struct rf_area *a, const struct rf_config *c, uint32_t index,
+		     uint32_t path, uint32_t *good, struct message *m)
+{
+	const char *name = c->area[index].disk[path];
+	struct rf_super s = {0};
+	uint64_t base;
+	int fd, rc;
+
+	rc = find_disk(c, name, *good ? &a->super : NULL, &fd, &s, &base, m);
+	if (rc)
 		return rc;
+	if (a->fd[s.disk_index] >= 0) {
+		close(fd);
+		return refuse(m, -EMEDIUMTYPE, "%s: quorum disk %u is given twice", name,
+			      s.disk_index);
 	}
 	if (!*good)
 		a->super = s;
 	a->fd[s.disk_index] = fd;
 	a->offset[s.disk_index] = base;
+	a->path[s.disk_index] = path;
 	(*good)++;
 	return 0;
+}
+
+int rf_area_find(const struct rf_area *a, const struct rf_config *c, uint32_t index,
+		 uint32_t path, int *fd, uint32_t *disk, uint64_t *offset, char *err,
+		 size_t err_bytes)
+{
+	struct message m = {err, err_bytes};
+	struct rf_super s = {0};
+	int rc;
+
+	rc = find_disk(c, c->area[index].disk[path], &a->super, fd, &s, offset, &m);
+	*disk = s.disk_index;
+	return rc;
 }
 
 /* ---- volumes ---- */
@@ -273,12 +303,15 @@ int rf_area_open(struct rf_area *a, const struct rf_config *c, uint32_t index, c
 	int rc = 0, last = 0;
 
 	memset(a, 0, sizeof(*a));
-	for (uint32_t d = 0; d < RF_DISKS_MAX; d++)
+	for (uint32_t d = 0; d < RF_DISKS_MAX; d++) {
 		a->fd[d] = -1;
+		a->path[d] = UINT32_MAX;
+	}
 	for (uint32_t d = 0; d < c->area[index].disks && !rc; d++) {
-		rc = take_disk(a, c, c->area[index].disk[d], &good, &m);
+		rc = take_disk(a, c, index, d, &good, &m);
 		/* a disk that is missing is tolerated in a set, a wrong one is not */
 		if (rc && rc != -EMEDIUMTYPE && c->area[index].disks > 1) {
+			rf_log(RF_LOG_WARNING, "quorum disk missing: %s", err);
 			last = rc;
 			rc = 0;
 		}

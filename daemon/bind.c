@@ -12,6 +12,7 @@
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
+#include "reopen.h"
 
 static uint64_t unix_ns(void)
 {
@@ -39,11 +40,12 @@ void rf_bind_wake(struct rf_timer *t, uint64_t now_ns)
 	rf_bind_event(t->owner, &e);
 }
 
-static void disk_done(void *owner, uint32_t op, int status, bool wrote, const uint8_t *data,
-		      size_t len, bool late)
+static void disk_done(void *owner, uint32_t op, uint32_t disk, int status, bool wrote,
+		      const uint8_t *data, size_t len, bool late)
 {
 	struct rf_event e = {.kind = late ? RF_EV_IO_LATE : RF_EV_IO};
 
+	rf_reopen_note(owner, disk, status);
 	e.io.op = op;
 	e.io.status = status;
 	e.io.wrote = wrote;
@@ -223,8 +225,6 @@ static int port_io(void *world, const struct rf_effect *e)
 		.deadline_ns = e->io.deadline_ns,
 	};
 
-	if (p->area.fd[e->io.disk] < 0)
-		return -ENODEV;
 	return rf_disks_submit(p->disks, &r);
 }
 

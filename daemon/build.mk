@@ -35,6 +35,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/log.c \
 	daemon/main.c \
 	daemon/node.c \
+	daemon/reopen.c \
 	daemon/show.c \
 	daemon/status.c \
 	daemon/io/control.c \

@@ -21,6 +21,7 @@
 #include "node.h"
 
 struct daemon;
+struct rf_reopen;
 
 struct part {
 	struct daemon *daemon;
@@ -59,6 +60,7 @@ struct daemon {
 	struct rf_seal *seal;
 	struct rf_control *control;
 	struct rf_hooks *hooks;
+	struct rf_reopen *reopen;
 	struct rf_op control_op, hooks_op, signal_op, log_op;
 	struct rf_timer watchdog;
 	uint64_t watchdog_ns;

@@ -24,6 +24,7 @@
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
+#include "reopen.h"
 
 #define LOOP_ENTRIES 256u
 #define RR_PRIORITY 1
@@ -349,6 +350,9 @@ static int start_helpers(struct daemon *d)
 {
 	int code = start_hooks(d);
 
+	if (!code && rf_reopen_start(d) != 0)
+		code = give_up(RF_EXIT_AGAIN, "the helper that opens devices cannot be forked");
+
 	for (uint32_t i = 0; i < d->config.volumes && !code; i++)
 		code = start_fencer(d, i);
 	return code;
@@ -523,6 +527,7 @@ static void attach(struct daemon *d)
 	rf_loop_poll(d->loop, &d->signal_op, d->signal_fd);
 	for (uint32_t i = 0; i < d->config.volumes; i++)
 		rf_fencer_attach(d->managed[i].fencer, d->loop);
+	rf_reopen_attach(d);
 	d->watchdog = (struct rf_timer){.fire = pet, .owner = d};
 	d->watchdog_ns = rf_notify_watchdog_ns();
 	if (d->watchdog_ns)
@@ -557,6 +562,7 @@ static void end(struct daemon *d)
 {
 	rf_control_close(d->control);
 	rf_hooks_stop(d->hooks);
+	rf_reopen_stop(d);
 	for (uint32_t i = 0; i < d->config.volumes; i++)
 		rf_fencer_stop(d->managed[i].fencer);
 	rf_loop_close(d->loop);

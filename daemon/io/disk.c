@@ -11,25 +11,45 @@
 struct request {
 	struct rf_disks *disks;
 	struct rf_op write_op, read_op;
+	struct device *device;
 	uint8_t *write_data, *read_data;
 	uint32_t read_room;
-	uint32_t op, write_len, read_len;
+	uint32_t op, disk, write_len, read_len;
 	uint64_t deadline_ns;
 	uint8_t pending; /* parts the kernel owns */
 	bool used, late, wrote;
 	int status;
 };
 
+/* A descriptor lives as long as a request on it: the kernel looks the number up when
+ * the read of a chain begins, and by then it could mean another disk. */
+struct device {
+	int fd; /* -1 = none */
+	uint32_t in_flight;
+	bool old; /* replaced: close it when nothing is in flight */
+};
+#define OLD_MAX 8u
+
+/* Failed before it began; told in the next turn of the loop. */
+struct refusal {
+	uint32_t op, disk;
+	int status;
+};
+#define REFUSALS 512u
+
 struct rf_disks {
 	struct rf_loop *loop;
 	struct rf_disks_shape shape;
+	struct device device[RF_DISKS_MAX + OLD_MAX], *now[RF_DISKS_MAX];
 	unsigned memory;
 	rf_disks_done done;
 	void *owner;
 	struct request *request; /* small ones first, then middle, then large */
 	uint32_t requests;
 	uint8_t *base;
-	struct rf_timer timer;
+	struct rf_timer timer, refuse;
+	struct refusal refusal[REFUSALS];
+	uint32_t refusals;
 	uint64_t count;
 };
 
@@ -59,12 +79,20 @@ static void expire(struct rf_timer *t, uint64_t now_ns)
 		if (!r->used || r->late || r->deadline_ns > now_ns)
 			continue;
 		r->late = true; /* the buffer stays the kernel's */
-		d->done(d->owner, r->op, -ETIME, r->wrote, NULL, 0, false);
+		d->done(d->owner, r->op, r->disk, -ETIME, r->wrote, NULL, 0, false);
 	}
 	arm(d);
 }
 
 /* ---- completions ---- */
+
+static void leave_device(struct device *v)
+{
+	if (--v->in_flight || !v->old)
+		return;
+	close(v->fd);
+	*v = (struct device){.fd = -1};
+}
 
 static void part_done(struct request *r)
 {
@@ -75,8 +103,9 @@ static void part_done(struct request *r)
 
 	if (--r->pending)
 		return;
+	leave_device(r->device);
 	/* the callback may submit: this request is free only after it */
-	d->done(d->owner, r->op, status, r->wrote, good ? r->read_data : NULL,
+	d->done(d->owner, r->op, r->disk, status, r->wrote, good ? r->read_data : NULL,
 		good ? r->read_len : 0, late);
 	r->used = false;
 	arm(d);
@@ -106,6 +135,33 @@ static void read_done(struct rf_op *op, int res, bool more)
 
 /* ---- submitting ---- */
 
+static void tell_refusals(struct rf_timer *t, uint64_t now_ns)
+{
+	struct rf_disks *d = t->owner;
+	uint32_t n = d->refusals;
+
+	(void)now_ns;
+	for (uint32_t i = 0; i < n; i++) { /* a callback may add some behind these */
+		struct refusal r = d->refusal[i];
+
+		d->done(d->owner, r.op, r.disk, r.status, false, NULL, 0, false);
+	}
+	d->refusals -= n;
+	memmove(d->refusal, d->refusal + n, d->refusals * sizeof(d->refusal[0]));
+	if (d->refusals)
+		rf_loop_timer(d->loop, t, rf_loop_clock_ns());
+}
+
+static int refuse(struct rf_disks *d, const struct rf_disk_request *q, int status)
+{
+	if (d->refusals == REFUSALS)
+		return status;
+	d->refusal[d->refusals++] = (struct refusal){q->op, q->disk, status};
+	if (!d->refuse.at_ns)
+		rf_loop_timer(d->loop, &d->refuse, rf_loop_clock_ns());
+	return 0;
+}
+
 static struct request *take(struct rf_disks *d, const struct rf_disk_request *q)
 {
 	for (uint32_t i = 0; i < d->requests; i++) {
@@ -126,11 +182,16 @@ int rf_disks_submit(struct rf_disks *d, const struct rf_disk_request *q)
 	if (q->disk >= d->shape.disks || q->write_len > d->shape.write_bytes ||
 	    q->data_len > q->write_len || (!q->write_len && !q->read_len))
 		return -EINVAL;
+	if (d->now[q->disk]->fd < 0)
+		return refuse(d, q, -ENODEV);
 	r = take(d, q);
 	if (!r)
-		return -EBUSY;
+		return refuse(d, q, -EBUSY);
 	base = d->shape.offset[q->disk];
 	r->op = q->op;
+	r->disk = q->disk;
+	r->device = d->now[q->disk];
+	r->device->in_flight++;
 	r->write_len = q->write_len;
 	r->read_len = q->read_len;
 	r->deadline_ns = q->deadline_ns;
@@ -147,7 +208,7 @@ int rf_disks_submit(struct rf_disks *d, const struct rf_disk_request *q)
 	}
 	read = (struct rf_disk_part){&r->read_op, r->read_data, q->read_len,
 				     base + q->read_offset};
-	rf_loop_chain(d->loop, d->shape.fd[q->disk], d->memory, q->write_len ? &write : NULL,
+	rf_loop_chain(d->loop, r->device->fd, d->memory, q->write_len ? &write : NULL,
 		      q->read_len ? &read : NULL);
 	arm(d);
 	return 0;
@@ -210,6 +271,11 @@ int rf_disks_open(struct rf_disks **disks, struct rf_loop *loop, const struct rf
 	d->done = done;
 	d->owner = owner;
 	d->timer = (struct rf_timer){.fire = expire, .owner = d};
+	d->refuse = (struct rf_timer){.fire = tell_refusals, .owner = d};
+	for (uint32_t i = 0; i < RF_DISKS_MAX + OLD_MAX; i++)
+		d->device[i].fd = i < s->disks ? s->fd[i] : -1;
+	for (uint32_t i = 0; i < s->disks; i++)
+		d->now[i] = &d->device[i];
 	d->base = at;
 	*memory = (struct iovec){at, bytes};
 	at = carve(d, at, s->small, s->small_bytes);
@@ -221,12 +287,40 @@ int rf_disks_open(struct rf_disks **disks, struct rf_loop *loop, const struct rf
 
 void rf_disks_close(struct rf_disks *d)
 {
-	for (uint32_t i = 0; i < d->shape.disks; i++)
-		if (d->shape.fd[i] >= 0)
-			close(d->shape.fd[i]);
+	for (uint32_t i = 0; i < RF_DISKS_MAX + OLD_MAX; i++)
+		if (d->device[i].fd >= 0)
+			close(d->device[i].fd);
 	munmap(d->base, memory_bytes(&d->shape));
 	free(d->request);
 	free(d);
+}
+
+static bool is_current(const struct rf_disks *d, const struct device *v)
+{
+	for (uint32_t i = 0; i < d->shape.disks; i++)
+		if (d->now[i] == v)
+			return true;
+	return false;
+}
+
+int rf_disks_replace(struct rf_disks *d, uint32_t disk, int fd, uint64_t offset)
+{
+	struct device *was = d->now[disk], *v = NULL;
+
+	for (uint32_t i = 0; i < RF_DISKS_MAX + OLD_MAX && !v; i++)
+		if (d->device[i].fd < 0 && !is_current(d, &d->device[i]))
+			v = &d->device[i];
+	if (!was->in_flight)
+		v = was;
+	if (!v)
+		return -EBUSY;
+	if (v == was && was->fd >= 0)
+		close(was->fd);
+	was->old = v != was;
+	*v = (struct device){.fd = fd};
+	d->now[disk] = v;
+	d->shape.offset[disk] = offset;
+	return 0;
 }
 
 uint64_t rf_disks_count(const struct rf_disks *d)

@@ -18,7 +18,7 @@ struct rf_disks;
 /* How many requests of which size can be in flight; see bind.c for the arithmetic. */
 struct rf_disks_shape {
 	uint32_t disks;
-	int fd[RF_DISKS_MAX];          /* opened O_DIRECT; owned from now on */
+	int fd[RF_DISKS_MAX];          /* opened O_DIRECT; owned from now on; -1 = missing */
 	uint64_t offset[RF_DISKS_MAX]; /* bytes: stride 0 of the area on that device */
 	uint32_t small_bytes, small;   /* reads up to this, and how many requests */
 	uint32_t middle_bytes, middle;
@@ -34,9 +34,9 @@ struct rf_disk_request {
 	uint64_t deadline_ns;
 };
 
-/* status: 0, the first -errno of the chain, or -ETIME; wrote: the write part is
- * durable; late: this request was reported as -ETIME before. */
-typedef void (*rf_disks_done)(void *owner, uint32_t op, int status, bool wrote,
+/* disk: of the request. status: 0, the first -errno of the chain, or -ETIME; wrote: the write
+ * part is durable; late: this request was reported as -ETIME before. */
+typedef void (*rf_disks_done)(void *owner, uint32_t op, uint32_t disk, int status, bool wrote,
 			      const uint8_t *data, size_t len, bool late);
 
 /* Allocates everything there will ever be. The memory is given to *memory for
@@ -46,7 +46,16 @@ int rf_disks_open(struct rf_disks **disks, struct rf_loop *loop,
 		  void *owner, struct iovec *memory);
 /* Closes the devices. Only when the loop is closed already. */
 void rf_disks_close(struct rf_disks *disks);
-/* 0, -EINVAL (more than the shape allows), or -EBUSY: every request that is large enough is in flight. */
+/* The device of a disk is another descriptor from now on; requests under way stay with
+ * the old one, which is closed after them. 0, or -EBUSY: too many old ones are still
+ * being waited for (the new descriptor is not taken). */
+int rf_disks_replace(struct rf_disks *disks, uint32_t disk, int fd, uint64_t offset);
+/*
+ * 0, or -EINVAL: more than the shape allows. What cannot begin because the device is
+ * missing (-ENODEV) or every request that is large enough is in flight (-EBUSY) is
+ * told like what failed later, from the loop: one disk of several that is gone must
+ * not look like a node that cannot act.
+ */
 int rf_disks_submit(struct rf_disks *disks, const struct rf_disk_request *request);
 uint64_t rf_disks_count(const struct rf_disks *disks); /* operations submitted */
 /* Requests the kernel still owns: the daemon's end waits a little for them. */

@@ -31,12 +31,13 @@ struct box {
 	int peer; /* other end of the socket pair */
 };
 
-static void done(void *owner, uint32_t op, int status, bool wrote, const uint8_t *data,
-		 size_t len, bool late)
+static void done(void *owner, uint32_t op, uint32_t disk, int status, bool wrote,
+		 const uint8_t *data, size_t len, bool late)
 {
 	struct box *b = owner;
 	struct answer *a = &b->answer[b->count++];
 
+	assert_int_equal(disk, 0);
 	*a = (struct answer){.op = op, .status = status, .wrote = wrote, .late = late};
 	a->len = len;
 	if (data && len) {
@@ -209,14 +210,84 @@ static void what_does_not_fit_is_refused(void **state)
 	bad.data_len = SECTOR + 1;
 	assert_int_equal(rf_disks_submit(b.disks, &bad), -EINVAL);
 	bad = q;
-	bad.read_len = 17 * SECTOR;
-	assert_int_equal(rf_disks_submit(b.disks, &bad), -EBUSY);
+	bad.op = 9;
+	bad.read_len = 17 * SECTOR; /* no request is that large */
+	assert_int_equal(rf_disks_submit(b.disks, &bad), 0);
+	assert_int_equal(b.count, 0); /* never from inside */
+	assert_true(answers(&b, 1));
+	assert_int_equal(b.answer[0].op, 9);
+	assert_int_equal(b.answer[0].status, -EBUSY);
+	assert_false(b.answer[0].wrote);
 	assert_int_equal(rf_disks_submit(b.disks, &q), 0); /* small */
 	assert_int_equal(rf_disks_submit(b.disks, &q), 0); /* large one lends itself */
-	assert_int_equal(rf_disks_submit(b.disks, &q), -EBUSY);
-	assert_true(answers(&b, 2));
+	bad = q;
+	bad.op = 8;
+	assert_int_equal(rf_disks_submit(b.disks, &bad), 0);
+	assert_int_equal(rf_disks_busy(b.disks), 2);
+	assert_true(answers(&b, 4));
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(b.answer[i].status, b.answer[i].op == 8 ? -EBUSY : 0);
 	assert_int_equal(rf_disks_submit(b.disks, &q), 0);
-	assert_true(answers(&b, 3));
+	assert_true(answers(&b, 5));
+	assert_int_equal(b.answer[4].status, 0);
+	close_box(&b);
+}
+
+/* A device that is missing is refused, and used as soon as it is there. */
+static void a_missing_device_can_come_back(void **state)
+{
+	uint8_t data[512] = {0x77};
+	struct rf_disk_request q = chain(1, data, sizeof(data));
+	struct box b;
+
+	(void)state;
+	open_box(&b, -1, 0, 4);
+	assert_int_equal(rf_disks_submit(b.disks, &q), 0);
+	assert_true(answers(&b, 1));
+	assert_int_equal(b.answer[0].status, -ENODEV);
+	b.count = 0;
+	assert_int_equal(rf_disks_replace(b.disks, 0, file_of(1 << 20), 4 * SECTOR), 0);
+	assert_int_equal(rf_disks_submit(b.disks, &q), 0);
+	/* while that is under way */
+	assert_int_equal(rf_disks_replace(b.disks, 0, file_of(1 << 20), 0), 0);
+	assert_true(answers(&b, 1));
+	assert_int_equal(b.answer[0].status, 0);
+	assert_int_equal(b.answer[0].first, 0x77);
+	q.write_len = q.data_len = 0;
+	assert_int_equal(rf_disks_submit(b.disks, &q), 0);
+	assert_true(answers(&b, 2));
+	assert_int_equal(b.answer[1].status, 0);
+	assert_int_equal(b.answer[1].first, 0); /* another device */
+	close_box(&b);
+}
+
+/* Old descriptors are closed, and too many that are stuck are refused. */
+static void descriptors_do_not_pile_up(void **state)
+{
+	struct rf_disk_request q = {.op = 1, .read_len = SECTOR};
+	int pair[2], rc = 0, replaced = 0;
+	struct box b;
+
+	(void)state;
+	open_box(&b, file_of(1 << 20), 0, 32);
+	q.deadline_ns = rf_loop_clock_ns() + LIMIT_NS;
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(rf_disks_replace(b.disks, 0, file_of(1 << 20), 0), 0);
+	while (rc == 0 && replaced < 30) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+		rc = rf_disks_replace(b.disks, 0, pair[0], 0);
+		if (rc == 0)
+			assert_int_equal(rf_disks_submit(b.disks, &q), 0);
+		else
+			close(pair[0]);
+		if (rc == 0 && replaced++ == 0)
+			b.peer = pair[1]; /* this one never answers */
+		else
+			close(pair[1]); /* the others end at once, when the loop runs */
+	}
+	assert_int_equal(rc, -EBUSY);
+	assert_true(answers(&b, replaced - 1));
+	assert_int_equal(rf_disks_replace(b.disks, 0, file_of(1 << 20), 0), 0);
 	close_box(&b);
 }
 
@@ -265,7 +336,7 @@ static void late_is_told_twice(void **state)
 	other.op = 4;
 	other.deadline_ns = rf_loop_clock_ns() + LIMIT_NS;
 	assert_int_equal(rf_disks_submit(b.disks, &other), 0);
-	assert_int_equal(rf_disks_submit(b.disks, &other), -EBUSY);
+	assert_int_equal(rf_disks_busy(b.disks), 2);
 
 	memset(bytes, 0x5a, sizeof(bytes));
 	assert_int_equal(write(b.peer, bytes, sizeof(bytes)), sizeof(bytes));
@@ -320,6 +391,8 @@ int main(void)
 		cmocka_unit_test(beyond_the_end_is_an_error),
 		cmocka_unit_test(a_failed_write_breaks_the_chain),
 		cmocka_unit_test(what_does_not_fit_is_refused),
+		cmocka_unit_test(a_missing_device_can_come_back),
+		cmocka_unit_test(descriptors_do_not_pile_up),
 		cmocka_unit_test(late_is_told_twice),
 		cmocka_unit_test(the_read_waits_for_the_write),
 	};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Quorum disks that come back, see reopen.h. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "log.h"
+#include "reopen.h"
+
+#define GONE 3u /* this many failures in a row */
+#define AGAIN_NS 5000000000ull
+
+struct ask {
+	uint32_t area, path; /* indices into the configuration */
+};
+
+struct found {
+	struct ask about;
+	int32_t rc; /* 0: a descriptor travels with this */
+	uint32_t disk;
+	uint64_t offset;
+	char text[400];
+};
+
+struct rf_reopen {
+	struct daemon *daemon;
+	pid_t pid;
+	int fd;
+	struct rf_op op;
+	struct rf_timer timer;
+	uint8_t failures[RF_AREAS_MAX][RF_DISKS_MAX]; /* by disk, up to GONE */
+	bool asked[RF_AREAS_MAX][RF_DISKS_MAX];       /* by path */
+	bool said[RF_AREAS_MAX][RF_DISKS_MAX];
+};
+
+union control {
+	char room[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+/* ---- the helper ---- */
+
+static int send_found(int socket, struct found *f, int fd)
+{
+	struct iovec iov = {f, sizeof(*f)};
+	union control c = {.room = {0}};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (f->rc == 0) {
+		m.msg_control = c.room;
+		m.msg_controllen = sizeof(c.room);
+		c.align.cmsg_level = SOL_SOCKET;
+		c.align.cmsg_type = SCM_RIGHTS;
+		c.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&c.align), &fd, sizeof(fd));
+	}
+	return sendmsg(socket, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static void helper(struct daemon *d, int socket)
+{
+	struct found f;
+	struct ask q;
+
+	while (recv(socket, &q, sizeof(q), 0) == (ssize_t)sizeof(q)) {
+		int fd = -1;
+
+		memset(&f, 0, sizeof(f));
+		f.about = q;
+		f.rc = rf_area_find(&d->part[q.area]->area, &d->config, q.area, q.path, &fd,
+				    &f.disk, &f.offset, f.text, sizeof(f.text));
+		if (send_found(socket, &f, fd) != 0)
+			break;
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}
+
+int rf_reopen_start(struct daemon *d)
+{
+	struct rf_reopen *r = calloc(1, sizeof(*r));
+	int pair[2], rc;
+
+	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		rc = r ? -errno : -ENOMEM;
+		free(r);
+		return rc;
+	}
+	r->pid = fork();
+	if (r->pid == 0) {
+		prctl(PR_SET_NAME, "ringfence-open");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(pair[1], 3);
+		close_range(4, ~0u, 0);
+		helper(d, 3);
+	}
+	close(pair[1]);
+	if (r->pid < 0) {
+		rc = -errno;
+		close(pair[0]);
+		free(r);
+		return rc;
+	}
+	r->daemon = d;
+	r->fd = pair[0];
+	d->reopen = r;
+	return 0;
+}
+
+/* ---- the daemon ---- */
+
+static bool is_gone(const struct rf_reopen *r, uint32_t area, uint32_t disk)
+{
+	return r->failures[area][disk] >= GONE;
+}
+
+/* The path that was this disk, or any that was none yet. */
+static bool may_be(const struct rf_area *a, uint32_t path, uint32_t disk)
+{
+	if (a->path[disk] != UINT32_MAX)
+		return a->path[disk] == path;
+	for (uint32_t d = 0; d < a->super.disk_count; d++)
+		if (a->path[d] == path)
+			return false;
+	return true;
+}
+
+static void ask(struct rf_reopen *r, uint32_t area, uint32_t path)
+{
+	struct ask q = {area, path};
+
+	if (r->fd < 0 || r->asked[area][path])
+		return;
+	r->asked[area][path] = send(r->fd, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
+/* Asks for what is gone; true when something is. */
+static bool ask_area(struct rf_reopen *r, uint32_t area)
+{
+	const struct rf_area *a = &r->daemon->part[area]->area;
+	bool any = false;
+
+	for (uint32_t d = 0; d < a->super.disk_count; d++) {
+		if (!is_gone(r, area, d))
+			continue;
+		any = true;
+		for (uint32_t p = 0; p < a->super.disk_count; p++)
+			if (may_be(a, p, d))
+				ask(r, area, p);
+	}
+	return any;
+}
+
+static void look(struct rf_timer *t, uint64_t now_ns)
+{
+	struct rf_reopen *r = t->owner;
+	bool any = false;
+
+	for (uint32_t area = 0; area < r->daemon->parts; area++)
+		any |= ask_area(r, area);
+	if (any)
+		rf_loop_timer(r->daemon->loop, t, now_ns + AGAIN_NS);
+}
+
+void rf_reopen_note(struct part *p, uint32_t disk, int status)
+{
+	struct rf_reopen *r = p->daemon->reopen;
+	uint8_t *failures = &r->failures[p->index][disk];
+
+	if (status == 0)
+		*failures = 0;
+	/* slow is not gone, and what was refused here never reached the device */
+	if (status == 0 || status == -ETIME || status == -ECANCELED || status == -EBUSY)
+		return;
+	if (*failures < GONE)
+		(*failures)++;
+	if (*failures == GONE && !r->timer.at_ns)
+		rf_loop_timer(p->daemon->loop, &r->timer, rf_loop_clock_ns());
+}
+
+static void take(struct rf_reopen *r, const struct found *f, int fd)
+{
+	const char *path = r->daemon->config.area[f->about.area].disk[f->about.path];
+	struct part *p = r->daemon->part[f->about.area];
+	bool *said = &r->said[f->about.area][f->about.path];
+
+	r->asked[f->about.area][f->about.path] = false;
+	if (fd < 0) {
+		if (!*said)
+			rf_log(RF_LOG_WARNING, "quorum disk still missing: %s", f->text);
+		*said = true;
+		return;
+	}
+	if (!is_gone(r, p->index, f->disk) ||
+	    rf_disks_replace(p->disks, f->disk, fd, f->offset) != 0) {
+		close(fd); /* it works again; or too many requests are stuck: later */
+		return;
+	}
+	rf_log(RF_LOG_INFO, "quorum disk %u opened again: %s", f->disk, path);
+	*said = false;
+	r->failures[p->index][f->disk] = 0;
+	p->area.path[f->disk] = f->about.path;
+}
+
+static bool sane(const struct rf_reopen *r, const struct found *f)
+{
+	const struct daemon *d = r->daemon;
+
+	return f->about.area < d->parts &&
+	       f->about.path < d->part[f->about.area]->area.super.disk_count &&
+	       f->disk < d->part[f->about.area]->area.super.disk_count;
+}
+
+/* One packet; false: none is left, or the helper is gone. */
+static bool receive(struct rf_reopen *r)
+{
+	struct found f;
+	union control c;
+	struct iovec iov = {&f, sizeof(f)};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = c.room,
+			   .msg_controllen = sizeof(c.room)};
+	ssize_t n = recvmsg(r->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *h;
+	int fd = -1;
+
+	if (n == 0) {
+		rf_log(RF_LOG_WARNING, "the helper that opens devices died: a quorum disk that "
+				       "is lost stays lost until restart");
+		close(r->fd);
+		r->fd = -1;
+	}
+	if (n <= 0)
+		return false;
+	h = CMSG_FIRSTHDR(&m);
+	if (h && h->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	if (n == (ssize_t)sizeof(f) && sane(r, &f))
+		take(r, &f, fd);
+	else if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+static void readable(struct rf_op *op, int res, bool more)
+{
+	struct rf_reopen *r = op->owner;
+
+	(void)res;
+	(void)more;
+	while (receive(r))
+		;
+	if (r->fd >= 0)
+		rf_loop_poll(r->daemon->loop, op, r->fd);
+}
+
+void rf_reopen_attach(struct daemon *d)
+{
+	struct rf_reopen *r = d->reopen;
+
+	r->op = (struct rf_op){.done = readable, .owner = r};
+	r->timer = (struct rf_timer){.fire = look, .owner = r};
+	rf_loop_poll(d->loop, &r->op, r->fd);
+	for (uint32_t i = 0; i < d->parts; i++)
+		for (uint32_t k = 0; k < d->part[i]->area.super.disk_count; k++)
+			if (d->part[i]->area.path[k] == UINT32_MAX)
+				r->failures[i][k] = GONE;
+	rf_loop_timer(d->loop, &r->timer, rf_loop_clock_ns());
+}
+
+/* It may hang in an open: not waited for, the kernel ends it with us. */
+void rf_reopen_stop(struct daemon *d)
+{
+	if (d->reopen->fd >= 0) {
+		shutdown(d->reopen->fd, SHUT_RDWR);
+		close(d->reopen->fd);
+	}
+	kill(d->reopen->pid, SIGKILL);
+	waitpid(d->reopen->pid, NULL, WNOHANG);
+	free(d->reopen);
+}
