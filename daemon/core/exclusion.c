@@ -337,6 +337,11 @@ void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 		rf_sector_push(c, v);
 	if (v->role != RF_ROLE_EXCLUDING)
 		return;
+	if (RF_RULE(FRESH_REGION, v->decided > v->my_epoch)) { /* learnt by another read */
+		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
+		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+		return;
+	}
 	evict(c, v);
 	if (RF_RULE(FRESH_READ, true) && !fresh_done(c, v)) {
 		read_fresh(c, v);

@@ -41,6 +41,9 @@ static void own_slot(struct rf_core *c, uint32_t disk, const uint8_t *record)
 	j->own_found |= DISK_BIT(disk);
 	if (s.seq < j->old_seq)
 		return;
+	if (s.seq > j->old_seq)
+		j->agree = 0;
+	j->agree |= DISK_BIT(disk);
 	j->old_seq = s.seq;
 	j->old_incarnation = s.incarnation;
 	j->old_generation = s.generation;
@@ -80,17 +83,22 @@ static void read_slots(struct rf_core *c)
  * wait until no write of the earlier life can land any more (§2.5); and until its
  * gates are shut and drained by themselves, should they not answer (§3).
  */
-static void begin_watch(struct rf_core *c)
+static uint64_t watch_ns(const struct rf_core *c)
 {
 	const struct rf_timing *t = &c->super.timing;
 	uint64_t wait = t->slot_timeout_ms * RF_MS_NS;
 
-	if (RF_RULE(JOIN_WAIT, t->inflight_ms * RF_MS_NS > wait))
-		wait = t->inflight_ms * RF_MS_NS;
-	if (RF_RULE(JOIN_WAIT, c->expiry_ns > wait))
-		wait = c->expiry_ns;
 	if (!RF_RULE(JOIN_WAIT, true))
-		wait = 0;
+		return 0;
+	if (t->inflight_ms * RF_MS_NS > wait)
+		wait = t->inflight_ms * RF_MS_NS;
+	return c->expiry_ns > wait ? c->expiry_ns : wait;
+}
+
+static void begin_watch(struct rf_core *c)
+{
+	uint64_t wait = watch_ns(c);
+
 	c->join.until_ns = c->now + wait;
 	enter(c, JOIN_WATCH);
 	rf_emit_say(c, NULL, RF_SAY_JOIN_WAIT, c->me, 0, wait, c->join.old_generation);
@@ -106,7 +114,13 @@ static void slots_read(struct rf_core *c)
 		rf_emit_say(c, NULL, RF_SAY_UNREADABLE, c->me, 0, 0, RF_KIND_SLOT);
 		if (c->cfg.unix_ns / 1000 > j->old_seq)
 			j->old_seq = c->cfg.unix_ns / 1000;
+		if (c->cfg.unix_ns / 1000000000 > j->old_generation)
+			j->old_generation = c->cfg.unix_ns / 1000000000;
 	}
+	/* A disk that does not show the last record may have it, or an older one,
+	 * still to come: the earlier life left when a majority had it. */
+	if (RF_RULE(FREE_EVERYWHERE, rf_count(j->agree) < c->disks))
+		j->unclean = true;
 	if (j->unclean) {
 		begin_watch(c);
 	} else {
@@ -133,7 +147,6 @@ static void read_own(struct rf_core *c)
 static void look_watching(struct rf_core *c, const struct rf_slot *s)
 {
 	struct join *j = &c->join;
-	uint64_t until = c->now + c->super.timing.slot_timeout_ms * RF_MS_NS;
 
 	if (s->seq <= j->old_seq &&
 	    (s->seq != j->old_seq || s->incarnation == j->old_incarnation))
@@ -142,10 +155,10 @@ static void look_watching(struct rf_core *c, const struct rf_slot *s)
 		refuse(c, s->incarnation, s->generation);
 		return;
 	}
+	/* it may have been a renewal of somebody who died since: all waits begin anew */
 	j->moved = true;
 	j->old_seq = s->seq;
-	if (until > j->until_ns)
-		j->until_ns = until;
+	j->until_ns = c->now + watch_ns(c);
 }
 
 void rf_join_own(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len)
@@ -312,7 +325,9 @@ void rf_join_advance(struct rf_core *c)
 
 	switch (j->stage) {
 	case JOIN_READ:
-		if (rf_count(j->done) >= rf_majority(c->disks)) {
+		if (rf_count(j->done) == c->disks ||
+		    (rf_count(j->done) >= rf_majority(c->disks) &&
+		     c->now - j->began_ns >= c->hb_ns)) {
 			slots_read(c);
 		} else if (c->now >= j->look_ns) {
 			j->look_ns = c->now + c->hb_ns;
