@@ -36,7 +36,7 @@ struct rf_reopen {
 	struct rf_timer timer;
 	uint8_t failures[RF_AREAS_MAX][RF_DISKS_MAX]; /* by disk, up to GONE */
 	bool asked[RF_AREAS_MAX][RF_DISKS_MAX];       /* by path */
-	bool said[RF_AREAS_MAX][RF_DISKS_MAX];
+	int32_t said[RF_AREAS_MAX][RF_DISKS_MAX];     /* the last error told */
 };
 
 union control {
@@ -189,13 +189,13 @@ static void take(struct rf_reopen *r, const struct found *f, int fd)
 {
 	const char *path = r->daemon->config.area[f->about.area].disk[f->about.path];
 	struct part *p = r->daemon->part[f->about.area];
-	bool *said = &r->said[f->about.area][f->about.path];
+	int32_t *said = &r->said[f->about.area][f->about.path];
 
 	r->asked[f->about.area][f->about.path] = false;
 	if (fd < 0) {
-		if (!*said)
+		if (*said != f->rc)
 			rf_log(RF_LOG_WARNING, "quorum disk still missing: %s", f->text);
-		*said = true;
+		*said = f->rc;
 		return;
 	}
 	if (!is_gone(r, p->index, f->disk) ||
@@ -204,7 +204,7 @@ static void take(struct rf_reopen *r, const struct found *f, int fd)
 		return;
 	}
 	rf_log(RF_LOG_INFO, "quorum disk %u opened again: %s", f->disk, path);
-	*said = false;
+	*said = 0;
 	r->failures[p->index][f->disk] = 0;
 	p->area.path[f->disk] = f->about.path;
 }
