@@ -16,5 +16,6 @@ $(eval $(call rf_plugin,nbdkit-ringfence-plugin,\
 $(B)/lib/nbdkit-ringfence-plugin.so: private LDLIBS += -Wl,-z,undefs
 
 $(eval $(call rf_program,ringfence-fencer,\
-	fence/fencer.c fence/none.c fence/target.c fence/link.c,\
-	librf-key,libnbd libsodium))
+	fence/fencer.c fence/none.c fence/target.c fence/link.c \
+	fence/gate.c fence/gate_dm.c fence/gate_table.c,\
+	librf-key librf-nbd librf-core,libnbd libsodium devmapper))

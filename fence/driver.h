@@ -24,10 +24,16 @@ struct rf_driver {
 	 * fields are set; result starts as FAILED and epoch as the request's. */
 	void (*serve)(void *state, const struct rf_fence_request *request,
 		      struct rf_fence_reply *reply);
+	/* Optional. A descriptor that becomes readable when the enforcement point
+	 * may have changed by itself, and what to say then: true, and epoch and text
+	 * filled in, when it shut (the SHUT packet of fence.h). */
+	int (*event_fd)(void *state);
+	bool (*event)(void *state, struct rf_fence_reply *reply);
 	/* The daemon is gone: revoke what can be revoked within a few seconds. */
 	void (*stop)(void *state);
 };
 
+extern const struct rf_driver rf_driver_gate;
 extern const struct rf_driver rf_driver_none;
 extern const struct rf_driver rf_driver_target;
 

@@ -7,6 +7,7 @@
  * wait in a short queue, so that a driver can learn of a REVOKE behind it.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 
 static const struct rf_driver *const drivers[] = {
 	&rf_driver_none,
+	&rf_driver_gate,
 	&rf_driver_target,
 };
 
@@ -95,18 +97,6 @@ bool rf_fencer_urgent(void)
 	return queue.ended;
 }
 
-static bool next_request(struct rf_fence_request *r)
-{
-	while (!queue.count && !queue.ended)
-		receive(0);
-	if (!queue.count)
-		return false;
-	*r = queue.request[0];
-	queue.count--;
-	memmove(queue.request, queue.request + 1, queue.count * sizeof(*r));
-	return true;
-}
-
 static void send_reply(const struct rf_fence_reply *reply)
 {
 	ssize_t n;
@@ -142,6 +132,38 @@ static void say_hello(const struct rf_driver *d, int error, const char *text)
 	send_reply(&r);
 }
 
+/* The enforcement point may have shut by itself: the daemon must hear of it. */
+static void tell_event(const struct rf_driver *d, void *state)
+{
+	struct rf_fence_reply r = reply_begin(d);
+
+	r.id = RF_FENCE_SHUT_ID;
+	if (d->event(state, &r))
+		send_reply(&r);
+}
+
+static void wait_input(const struct rf_driver *d, void *state)
+{
+	struct pollfd p[2] = {{.fd = RF_FENCE_FD, .events = POLLIN},
+			      {.fd = d->event_fd ? d->event_fd(state) : -1, .events = POLLIN}};
+
+	if (poll(p, 2, -1) > 0 && p[1].revents)
+		tell_event(d, state);
+	receive(MSG_DONTWAIT);
+}
+
+static bool next_request(const struct rf_driver *d, void *state, struct rf_fence_request *r)
+{
+	while (!queue.count && !queue.ended)
+		wait_input(d, state);
+	if (!queue.count)
+		return false;
+	*r = queue.request[0];
+	queue.count--;
+	memmove(queue.request, queue.request + 1, queue.count * sizeof(*r));
+	return true;
+}
+
 static void serve(const struct rf_driver *d, void *state,
 		  const struct rf_fence_request *request)
 {
@@ -167,7 +189,7 @@ static int run(const struct rf_driver *d, char *const *params)
 		fprintf(stderr, "ringfence-fencer: %s\n", err);
 		return 1;
 	}
-	while (next_request(&request))
+	while (next_request(d, state, &request))
 		serve(d, state, &request);
 	d->stop(state);
 	return 0;

@@ -66,7 +66,7 @@ static void shut(struct rf_gate *g, enum rf_gate_why why)
 	set_deadline(g);
 	queue_work(g->wq, &g->work);
 	if (!g->dying)
-		trace_rf_shut(gate_devt(g), g->epoch, why);
+		trace_rf_shut(gate_devt(g), g->epoch, g->drain_start_ns, why);
 }
 
 /* §8: after expiry writes wait a bounded time for a renewal of the same epoch. */
@@ -110,22 +110,13 @@ static void give_up_opening(struct rf_gate *g, u64 now, int error)
 	}
 }
 
-void rf_gate_shut(struct rf_gate *g, enum rf_gate_why why)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&g->lock, flags);
-	shut(g, why);
-	spin_unlock_irqrestore(&g->lock, flags);
-}
-
 /* ---- bios that were not admitted ---- */
 
 static void refuse(struct rf_gate *g, struct bio *bio, enum rf_refused reason)
 {
 	this_cpu_inc(g->counters->refused[reason]);
-	trace_rf_refuse(gate_devt(g), bio_op(bio), bio->bi_iter.bi_sector, bio_sectors(bio),
-			reason);
+	trace_rf_refuse(gate_devt(g), (__force u32)bio_op(bio), bio->bi_iter.bi_sector,
+			bio_sectors(bio), reason);
 	bio->bi_status = g->refusal;
 	bio_endio(bio);
 }
@@ -484,7 +475,9 @@ int rf_gate_grant(struct rf_gate *g, u64 epoch, u64 deadline_ns, u64 incarnation
 
 bool rf_gate_revoke(struct rf_gate *g, unsigned int wait_ms)
 {
-	rf_gate_shut(g, RF_GATE_WHY_REVOKED);
+	spin_lock_irq(&g->lock);
+	shut(g, RF_GATE_WHY_REVOKED);
+	spin_unlock_irq(&g->lock);
 	wait_event_killable_timeout(g->wait, READ_ONCE(g->state) == RF_GATE_SHUT,
 				    msecs_to_jiffies(wait_ms) + 1);
 	return READ_ONCE(g->state) == RF_GATE_SHUT;
@@ -501,8 +494,10 @@ void rf_gate_check(struct rf_gate *g)
 /* ---- suspend, resume ---- */
 
 /* What is held must end now: the suspend waits for it. */
-void rf_gate_presuspend(struct rf_gate *g)
+void rf_gate_presuspend(struct dm_target *ti)
 {
+	struct rf_gate *g = ti->private;
+
 	spin_lock_irq(&g->lock);
 	g->suspended = true;
 	if (g->state == RF_GATE_OPENING)
@@ -513,24 +508,30 @@ void rf_gate_presuspend(struct rf_gate *g)
 	spin_unlock_irq(&g->lock);
 }
 
-void rf_gate_presuspend_undo(struct rf_gate *g)
+void rf_gate_presuspend_undo(struct dm_target *ti)
 {
+	struct rf_gate *g = ti->private;
+
 	spin_lock_irq(&g->lock);
 	g->suspended = false;
 	spin_unlock_irq(&g->lock);
 }
 
 /* All writes are through, filesystems above are frozen: the moment to shut. */
-void rf_gate_postsuspend(struct rf_gate *g)
+void rf_gate_postsuspend(struct dm_target *ti)
 {
+	struct rf_gate *g = ti->private;
+
 	spin_lock_irq(&g->lock);
 	if (g->state != RF_GATE_CLOSED)
 		shut(g, RF_GATE_WHY_SUSPENDED);
 	spin_unlock_irq(&g->lock);
 }
 
-void rf_gate_resume(struct rf_gate *g)
+void rf_gate_resume(struct dm_target *ti)
 {
+	struct rf_gate *g = ti->private;
+
 	spin_lock_irq(&g->lock);
 	g->suspended = false;
 	if (!g->resumed)

@@ -130,12 +130,10 @@ int rf_gate_grant(struct rf_gate *g, u64 epoch, u64 deadline_ns, u64 incarnation
 /* May sleep for wait_ms. True when drained. */
 bool rf_gate_revoke(struct rf_gate *g, unsigned int wait_ms);
 void rf_gate_check(struct rf_gate *g);
-void rf_gate_presuspend(struct rf_gate *g);
-void rf_gate_presuspend_undo(struct rf_gate *g);
-void rf_gate_postsuspend(struct rf_gate *g);
-void rf_gate_resume(struct rf_gate *g);
-/* Shut for ever. Any context; takes gate->lock. */
-void rf_gate_shut(struct rf_gate *g, enum rf_gate_why why);
+void rf_gate_presuspend(struct dm_target *ti);
+void rf_gate_presuspend_undo(struct dm_target *ti);
+void rf_gate_postsuspend(struct dm_target *ti);
+void rf_gate_resume(struct dm_target *ti);
 /* Not admitted: hold, refuse, or admit after all. What map() returns. No sleep. */
 int rf_gate_slow(struct rf_gate *g, struct bio *bio);
 extern const char *const rf_gate_states[];

@@ -391,26 +391,6 @@ static int target_message(struct dm_target *ti, unsigned int argc, char **argv, 
 
 /* ---- the rest ---- */
 
-static void target_presuspend(struct dm_target *ti)
-{
-	rf_gate_presuspend(ti->private);
-}
-
-static void target_presuspend_undo(struct dm_target *ti)
-{
-	rf_gate_presuspend_undo(ti->private);
-}
-
-static void target_postsuspend(struct dm_target *ti)
-{
-	rf_gate_postsuspend(ti->private);
-}
-
-static void target_resume(struct dm_target *ti)
-{
-	rf_gate_resume(ti->private);
-}
-
 static int target_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn,
 				  void *data)
 {
@@ -430,10 +410,10 @@ struct target_type rf_target = {
 	.dtr = target_dtr,
 	.map = target_map,
 	.end_io = target_end_io,
-	.presuspend = target_presuspend,
-	.presuspend_undo = target_presuspend_undo,
-	.postsuspend = target_postsuspend,
-	.resume = target_resume,
+	.presuspend = rf_gate_presuspend,
+	.presuspend_undo = rf_gate_presuspend_undo,
+	.postsuspend = rf_gate_postsuspend,
+	.resume = rf_gate_resume,
 	.status = target_status,
 	.message = target_message,
 	.iterate_devices = target_iterate_devices,

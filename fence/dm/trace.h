@@ -7,25 +7,30 @@
 
 #include <linux/tracepoint.h>
 
-TRACE_EVENT(rf_grant,
-	TP_PROTO(dev_t dev, u64 epoch, u64 deadline_ns, int result),
-	TP_ARGS(dev, epoch, deadline_ns, result),
+/* of a grant: the deadline asked for, and the answer; of the end: now, and why */
+DECLARE_EVENT_CLASS(rf_epoch,
+	TP_PROTO(dev_t dev, u64 epoch, u64 ns, int code),
+	TP_ARGS(dev, epoch, ns, code),
 	TP_STRUCT__entry(
 		__field(dev_t, dev)
 		__field(u64, epoch)
-		__field(u64, deadline_ns)
-		__field(int, result)
+		__field(u64, ns)
+		__field(int, code)
 	),
 	TP_fast_assign(
 		__entry->dev = dev;
 		__entry->epoch = epoch;
-		__entry->deadline_ns = deadline_ns;
-		__entry->result = result;
+		__entry->ns = ns;
+		__entry->code = code;
 	),
-	TP_printk("%d:%d epoch=%llu deadline_ns=%llu result=%d",
-		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->epoch,
-		  __entry->deadline_ns, __entry->result)
+	TP_printk("%d:%d epoch=%llu ns=%llu code=%d", MAJOR(__entry->dev),
+		  MINOR(__entry->dev), __entry->epoch, __entry->ns, __entry->code)
 );
+
+DEFINE_EVENT(rf_epoch, rf_grant,
+	TP_PROTO(dev_t dev, u64 epoch, u64 ns, int code), TP_ARGS(dev, epoch, ns, code));
+DEFINE_EVENT(rf_epoch, rf_shut,
+	TP_PROTO(dev_t dev, u64 epoch, u64 ns, int code), TP_ARGS(dev, epoch, ns, code));
 
 TRACE_EVENT(rf_refuse,
 	TP_PROTO(dev_t dev, unsigned int op, sector_t sector, unsigned int sectors, int reason),
@@ -47,23 +52,6 @@ TRACE_EVENT(rf_refuse,
 	TP_printk("%d:%d op=%u sector=%llu sectors=%u reason=%d",
 		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->op,
 		  (unsigned long long)__entry->sector, __entry->sectors, __entry->reason)
-);
-
-TRACE_EVENT(rf_shut,
-	TP_PROTO(dev_t dev, u64 epoch, int why),
-	TP_ARGS(dev, epoch, why),
-	TP_STRUCT__entry(
-		__field(dev_t, dev)
-		__field(u64, epoch)
-		__field(int, why)
-	),
-	TP_fast_assign(
-		__entry->dev = dev;
-		__entry->epoch = epoch;
-		__entry->why = why;
-	),
-	TP_printk("%d:%d epoch=%llu why=%d",
-		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->epoch, __entry->why)
 );
 
 #endif

@@ -13,12 +13,19 @@ module:
 	$(call say,MODULE,$(KDIR))
 	@tests/vm/module $(notdir $(patsubst %/,%,$(KDIR))) $(KDIR) $(MODULE_ARGS)
 
+vm_static = $(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
+
 $(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-core.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	@$(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
+	@$(vm_static)
 
-check-vm: $(B)/vm-bin/rfvm
+$(B)/vm-bin/rfcycles: tests/vm/cycles.c
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	@$(vm_static)
+
+check-vm: $(B)/vm-bin/rfvm $(B)/vm-bin/rfcycles $(B)/bin/ringfence-fencer
 	@tests/vm/run $(VM)
 
 bench-gate: $(B)/vm-bin/rfvm

@@ -9,6 +9,11 @@
  *   rfvm spoil DEV OFFSET INDEX             make a record unreadable
  *   rfvm io DEV KIND OFFSET [BYTE]          one request: write flush zero discard
  *                                           secure read sgio; prints ok or the errno
+ *   rfvm area DEV                           a whole area at the head, data from 1 MiB on,
+ *                                           lease 2000, hold 500; its claim region at 32 KiB
+ *   rfvm fence PROGRAM ARG...               starts a fencer and asks it what stdin says,
+ *                                           lines `grant EPOCH MS LIFE`, `revoke EPOCH`,
+ *                                           `verify EPOCH`, `wait`; a line for each answer
  *   rfvm storm DEV SECONDS                  writes as fast as it can; prints the boot
  *                                           clock of the last success and the first failure
  *
@@ -23,10 +28,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/codec.h"
+#include "ringfence/fence.h"
 
 #define BLOCK 4096u
 
@@ -83,8 +91,12 @@ static int put_epoch(const char *dev, uint64_t at, const struct rf_epoch *e)
 static int put_ballot(const char *dev, uint64_t at, uint32_t node, uint64_t instance,
 		      uint64_t bal)
 {
-	struct rf_ballot b = {.seq = clock_ns(), .instance = instance,
-			       .mbal = bal ? bal : instance ? 256 + node : 0, .bal = bal};
+	struct rf_ballot b = {.seq = clock_ns(),
+			      .instance = instance,
+			      .mbal = bal        ? bal
+				      : instance ? 256 + node
+						 : 0,
+			      .bal = bal};
 
 	if (bal) {
 		b.value_node = node;
@@ -167,6 +179,108 @@ static int storm(const char *dev, uint64_t seconds)
 	return 0;
 }
 
+static int put_area(const char *dev)
+{
+	struct rf_super super = {
+		.id = id,
+		.cluster_name = "vm",
+		.seq = 1,
+		.sector_bytes = 512,
+		.volumes = 1,
+		.history = RF_HISTORY_MIN,
+		.state_strides = 2,
+		.disk_count = 1,
+		.place = RF_PLACE_START,
+		.quorum = RF_QUORUM_MAJORITY,
+		.created_unix_s = 1,
+		.timing = {.heartbeat_ms = 200,
+			   .suspect_ms = 700,
+			   .lease_ms = 2000,
+			   .grace_ms = 200,
+			   .hold_ms = 500,
+			   .isolation_ms = 800,
+			   .slot_timeout_ms = 2000,
+			   .inflight_ms = 2000,
+			   .epsilon_ppm = 10000},
+	};
+	struct rf_volume_desc volume = {.seq = 1, .data_offset_bytes = 1048576, .name = "vol"};
+	int r;
+
+	super.voters[0] = 7;
+	super.area_strides = rf_geo_strides(&super);
+	memset(block, 0, sizeof(block));
+	rf_super_encode(block, &super, 0);
+	r = put(dev, 0);
+	memset(block, 0, sizeof(block));
+	rf_volume_encode(block, &id, 0, &volume);
+	r |= put(dev, rf_geo_volume(&super, 0));
+	return r | format_region(dev, rf_geo_region(&super, 0));
+}
+
+static bool ask(int fd, const char *line, struct rf_fence_request *q)
+{
+	unsigned long long epoch = 0, ms = 0, life = 77;
+	char verb[16];
+
+	(void)fd;
+	if (sscanf(line, "%15s %llu %llu %llu", verb, &epoch, &ms, &life) < 1)
+		return false;
+	*q = (struct rf_fence_request){.magic = RF_FENCE_MAGIC,
+				       .id = 9,
+				       .node = 2,
+				       .epoch = epoch,
+				       .incarnation = life};
+	q->deadline_ns = clock_ns() + ms * 1000000u;
+	q->verb = !strcmp(verb, "grant")    ? RF_FENCE_GRANT
+		  : !strcmp(verb, "revoke") ? RF_FENCE_REVOKE
+		  : !strcmp(verb, "evict")  ? RF_FENCE_EVICT
+		  : !strcmp(verb, "status") ? RF_FENCE_STATUS
+					    : RF_FENCE_VERIFY;
+	return strcmp(verb, "wait");
+}
+
+static int talk(int fd)
+{
+	static const char *const words[] = {"ok",    "failed",      "uncertain",
+					    "stale", "unsupported", "busy"};
+	struct rf_fence_request q;
+	struct rf_fence_reply r;
+	char line[128] = "wait";
+
+	do {
+		if (ask(fd, line, &q) && send(fd, &q, sizeof(q), 0) != sizeof(q))
+			return answer(false);
+		if (recv(fd, &r, sizeof(r), 0) != sizeof(r) || r.result > RF_FENCE_BUSY)
+			return answer(false);
+		printf("%s%s %llu: %s\n", r.id == RF_FENCE_SHUT_ID ? "shut " : "",
+		       words[r.result], (unsigned long long)r.epoch, r.text);
+		fflush(stdout);
+	} while (fgets(line, sizeof(line), stdin));
+	return 0;
+}
+
+static int fence(char **argv)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+		return answer(false);
+	if (!fork()) {
+		dup2(pair[1], RF_FENCE_FD);
+		if (pair[0] != RF_FENCE_FD)
+			close(pair[0]);
+		if (pair[1] != RF_FENCE_FD)
+			close(pair[1]);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	close(pair[1]);
+	talk(pair[0]);
+	close(pair[0]);
+	wait(NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "";
@@ -175,6 +289,10 @@ int main(int argc, char **argv)
 
 	if (!strcmp(verb, "clock"))
 		return printf("%llu\n", (unsigned long long)clock_ns()) < 0;
+	if (!strcmp(verb, "area") && argc == 3)
+		return put_area(dev);
+	if (!strcmp(verb, "fence") && argc > 3)
+		return fence(argv + 2);
 	if (!strcmp(verb, "format") && argc == 4)
 		return format_region(dev, at);
 	if (!strcmp(verb, "epoch") && argc >= 7) {

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash source-path=SCRIPTDIR
 # The gate by itself: opening, refusing, expiring, latching.
 . ./lib.sh
 load_module

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash source-path=SCRIPTDIR
 # Disks that fail, lie or hang; one, and three with a majority.
 . ./lib.sh
 load_module

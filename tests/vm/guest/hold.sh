@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash source-path=SCRIPTDIR
 # After expiry: writes wait for a renewal, a bounded time, and for nothing else.
 . ./lib.sh
 load_module
@@ -95,6 +96,7 @@ drop_gate
 make_gate 3000 500 0
 deadline=$(($(clock) + 2500000000))
 msg grant 5 $deadline $LIFE && ok "grant for the storm"
+# shellcheck disable=SC2046 # three words are wanted
 set -- $(rfvm storm $DEV 4)
 over=$((($1 - deadline) / 1000))
 [ $over -le 0 ] && ok "last admitted write was submitted $((-over)) us before the deadline, of $3" || not_ok "a write submitted $over us after the deadline succeeded"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash disable=SC2034 # variables are for those who source it
 # Sourced by the scripts that run inside a test VM.
 # The data is /dev/ram0 from 1 MiB on; its claim region lies in the first MiB.
 
@@ -17,7 +18,7 @@ is() {
 	if [ "$2" = "$3" ]; then ok "$1"; else
 		not_ok "$1: expected '$2', got '$3'"
 		dmsetup status vol 2>/dev/null | sed 's/^/    /'
-		dmesg | tail -n 5 | sed 's/^/    /'
+		dmesg | tail -n 2 | sed 's/^/    /'
 	fi
 }
 

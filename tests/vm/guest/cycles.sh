@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash source-path=SCRIPTDIR
+# limit: 900
+# Many instances, one after the other, under load: grant, expire or revoke or
+# supersede, reload. Nothing may leak, hang, or let a write through when shut.
+. ./lib.sh
+load_module
+region format
+own 5
+count=$(sed -n 's/.*rf.cycles=\([0-9]*\).*/\1/p' /proc/cmdline)
+count=${count:-200}
+
+make_gate 100 10 0
+rfcycles vol "$(table 100 10 0)" 5 $LIFE "$count" >/tmp/cycles 2>&1
+tail -n 12 /tmp/cycles | sed 's/^/# /'
+is "$count cycles of grant and end under load" 0 "$(sed -n 's/.*bad=//p' /tmp/cycles)"
+dmsetup remove --retry vol 2>/dev/null
+rmmod dm_ringfence && ok "module unloads afterwards" || not_ok "module unloads afterwards"
