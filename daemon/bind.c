@@ -333,6 +333,9 @@ static void port_say(void *world, const struct rf_decision *s)
 	if (name)
 		snprintf(ev.volume, sizeof(ev.volume), "%s", name);
 	rf_control_event(d->control, &ev);
+	if (s->code == RF_SAY_JOIN_REFUSED)
+		rf_log(RF_LOG_ERR, "node-id %u is in use by host %s: this host does not join",
+		       s->node, rf_core_holder(rf_node_core(p->node)));
 	if (s->code == RF_SAY_JOIN_WAIT) {
 		rf_notify_extend(s->a / RF_MS_NS + 5000);
 		rf_notify_status("waiting %llu s: this node's slot was not left cleanly",

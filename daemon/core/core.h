@@ -31,6 +31,9 @@ struct rf_core_config {
 	uint64_t seed;         /* of the generator: back-off only, no secrets */
 	uint64_t unix_ns;      /* wall clock at start: floor for a lost sequence */
 	uint64_t now_ns;       /* boot clock at start */
+	/* An earlier life of this boot did not end with RF_SAY_LEFT. It may have died
+	 * in its very first write: then the slot still says free, but is not. */
+	bool crashed;
 	uint8_t boot_id[RF_UUID_BYTES];
 	char host[RF_HOST_BYTES];
 	uint32_t priority; /* of this node; higher campaigns first */
@@ -258,5 +261,7 @@ struct rf_core_peer {
 void rf_core_self(const struct rf_core *core, struct rf_core_self *out);
 void rf_core_volume(const struct rf_core *core, uint32_t volume, struct rf_core_volume *out);
 void rf_core_peer(const struct rf_core *core, uint32_t node, struct rf_core_peer *out);
+/* Host that this node's slot named when it was last read while joining. */
+const char *rf_core_holder(const struct rf_core *core);
 
 #endif

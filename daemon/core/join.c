@@ -117,6 +117,11 @@ static void slots_read(struct rf_core *c)
 		if (c->cfg.unix_ns / 1000000000 > j->old_generation)
 			j->old_generation = c->cfg.unix_ns / 1000000000;
 	}
+	/* §2.5: of an earlier life that died while it joined a free slot shows nothing.
+	 * Of this boot the daemon knows; those of earlier boots are over by and by. */
+	if (RF_RULE(CRASHED, c->cfg.crashed ||
+				     c->cfg.now_ns < c->super.timing.inflight_ms * RF_MS_NS))
+		j->unclean = true;
 	/* A disk that does not show the last record may have it, or an older one,
 	 * still to come: the earlier life left when a majority had it. */
 	if (RF_RULE(FREE_EVERYWHERE, rf_count(j->agree) < c->disks))
@@ -169,6 +174,7 @@ void rf_join_own(struct rf_core *c, uint32_t disk, int status, const uint8_t *da
 	if (status != 0 || len < RF_RECORD_BYTES ||
 	    rf_slot_decode(data, &c->super.id, c->me, &s) != RF_RECORD_OK)
 		return;
+	memcpy(c->peer[c->me].host, s.host, sizeof(s.host)); /* who holds it, if not I */
 	if (j->stage == JOIN_WATCH && RF_RULE(JOIN_WATCH, j->own_found)) {
 		look_watching(c, &s);
 	} else if (j->stage == JOIN_CHECK) {

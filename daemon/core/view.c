@@ -88,3 +88,8 @@ void rf_core_peer(const struct rf_core *c, uint32_t node, struct rf_core_peer *o
 		.host = p->host,
 	};
 }
+
+const char *rf_core_holder(const struct rf_core *c)
+{
+	return c->peer[c->me].host;
+}

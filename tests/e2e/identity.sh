@@ -29,6 +29,7 @@ lab_node 3
 must 8 "the second host with id 1 is refused" lab_said 3 ' join-refused '
 must 3 "and its daemon ends" lab_gone "${LAB_DAEMON[3]}"
 wait "${LAB_DAEMON[3]}" && lab_fail "a taken id: exit 0"
+lab_said 3 "in use by host $(uname -n)" || lab_fail "it does not name the other host"
 unset "LAB_DAEMON[3]"
 : >"$LAB/node3.log"
 lab_alive "${LAB_DAEMON[1]}" || lab_fail "the first holder of the id died"

@@ -11,6 +11,7 @@ must 8 "a first leader" lab_led
 leader=$LAB_LEADER
 
 for i in 1 2 3; do
+	must 3 "node $i knows the leader" lab_knows $i "$leader"
 	expect_exit 0 tool $i leader "$LAB_VOLUME"
 	grep -q "\b$leader\b" "$LAB/out" || lab_fail "node $i does not name node $leader: $(cat "$LAB/out")"
 	expect_exit 0 tool $i status
