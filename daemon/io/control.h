@@ -28,7 +28,7 @@ typedef bool (*rf_control_row)(void *client, void *row, size_t bytes);
 
 struct rf_control_now {
 	enum rf_role role;
-	uint32_t node, cause; /* of this host; why it leads, RF_CAUSE_* */
+	uint32_t node, cause;                     /* of this host; why it leads, RF_CAUSE_* */
 	uint64_t epoch, incarnation, deadline_ns; /* as in BEGIN; 0 unless leading */
 };
 
