@@ -379,35 +379,39 @@ void rf_bind_ports(struct part *p, struct rf_ports *ports)
 /*
  * Requests that can be in flight at once. Per disk: own slot and own pair, a slot of
  * each peer; per volume: sector and history (small); region, renewal, fresh region,
- * ballot, commit (middle); all slots and all states (large, bounded by memory). What
- * finds no room is refused with -EBUSY, and the core tries again with the next beat.
+ * ballot, commit (middle); all slots and all states (large). With very many nodes and
+ * volumes memory bounds them: the least is one of each kind a disk for one volume, and
+ * what finds no room fails with -EBUSY and is tried again with the next beat.
  */
+#define MIDDLE_BUDGET_BYTES (64u << 20)
 #define LARGE_BUDGET_BYTES (32u << 20)
 
-static uint32_t large_count(const struct rf_super *s, uint32_t volumes, uint32_t bytes)
+static uint32_t bounded(uint32_t wanted, uint32_t least, uint32_t bytes, uint32_t budget)
 {
-	uint32_t least = 2u * s->disk_count, wanted = least * volumes;
-	uint32_t fits = LARGE_BUDGET_BYTES / bytes;
+	uint32_t fits = budget / bytes;
 
-	return fits < least ? least : wanted < fits ? wanted : fits;
+	return wanted <= fits ? wanted : fits > least ? fits : least;
 }
 
 int rf_bind_disks(struct part *p, struct iovec *memory)
 {
 	const struct rf_super *s = &p->area.super;
-	uint32_t volumes = s->volumes < 32 ? s->volumes : 32;
-	struct rf_core_config cfg = {.super = *s};
+	const uint32_t disks = s->disk_count, volumes = s->volumes;
+	const uint32_t write = (uint32_t)rf_geo_half_bytes(s);
+	const struct rf_core_config cfg = {.super = *s};
 	struct rf_disks_shape shape = {
-		.disks = s->disk_count,
+		.disks = disks,
 		.small_bytes = 2 * s->id.stride_bytes,
-		.small = s->disk_count * (4 + s->id.nodes + 2 * volumes),
+		.small = disks * (4 + s->id.nodes + 2 * volumes),
 		.middle_bytes = (uint32_t)rf_geo_region_bytes(s),
-		.middle = s->disk_count * (1 + 5 * volumes),
 		.large_bytes = (uint32_t)rf_core_io_max(&cfg),
-		.write_bytes = (uint32_t)rf_geo_half_bytes(s),
+		.write_bytes = write,
 	};
 
-	shape.large = large_count(s, volumes, shape.large_bytes);
+	shape.middle = bounded(disks * (1 + 5 * volumes), 6 * disks, shape.middle_bytes + write,
+			       MIDDLE_BUDGET_BYTES);
+	shape.large = bounded(2 * disks * volumes, 2 * disks, shape.large_bytes + write,
+			      LARGE_BUDGET_BYTES);
 	memcpy(shape.fd, p->area.fd, sizeof(shape.fd));
 	memcpy(shape.offset, p->area.offset, sizeof(shape.offset));
 	return rf_disks_open(&p->disks, p->daemon->loop, &shape, p->index, disk_done, p,
