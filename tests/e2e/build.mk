@@ -20,6 +20,7 @@ E2E_TESTS := \
 	tests/e2e/stall.sh \
 	tests/e2e/write-protect.sh \
 	tests/e2e/blackout.sh \
+	tests/e2e/three-disks.sh \
 	tests/e2e/identity.sh \
 	tests/e2e/restart.sh \
 	tests/e2e/alone.sh \

@@ -266,6 +266,7 @@ lab_disk() {
 	LAB_LOOPS+=("$LAB_DEV")
 }
 
+# lab_format DEVICE [options, further devices]
 lab_format() {
 	local dev=$1
 	shift
@@ -276,16 +277,16 @@ lab_format() {
 	LAB_OFFSET=$(sed -n 's/.*"data_offset_bytes": \([0-9]*\).*/\1/p' "$LAB/format.json")
 }
 
-# lab_path NODE: this node gets its own way to the shared disk (a file over NBD
+# lab_path NODE [FILE]: this node gets its own way to the shared disk (a file over NBD
 # and FUSE under a loop device), which can be broken without hurting the others:
 #   lab_path_stall NODE / lab_path_go NODE     every I/O hangs / goes on
 #   lab_path_fail NODE read|write / lab_path_mend NODE
 lab_path() {
-	local i=$1 dir=$LAB_DISKS/path$1
+	local i=$1 file=${2:-shared} dir=$LAB_DISKS/path$1
 	command -v nbdfuse >/dev/null && [ -w /dev/fuse ] || lab_skip "needs nbdfuse and /dev/fuse"
 	mkdir -p "$dir"
 	touch "$dir/disk"
-	nbdkit -f -U "$dir/sock" --filter=error file "$LAB_DISKS/shared" error=EIO \
+	nbdkit -f -U "$dir/sock" --filter=error file "$LAB_DISKS/$file" error=EIO \
 		error-pwrite-rate=100% "error-pwrite-file=$dir/no-write" \
 		error-pread-rate=100% "error-pread-file=$dir/no-read" >>"$LAB/path$i.log" 2>&1 &
 	LAB_PATH_PID[$i]=$!
@@ -354,7 +355,7 @@ lab_conf() {
 
 		[volume $LAB_VOLUME]
 		device = $dev
-		area = $dev
+		area = ${LAB_PATH_DEV[$1]:-$LAB_AREA}
 		fence = ${LAB_FENCE:-target}
 	END
 	[ "${LAB_FENCE:-target}" = target ] && say "nbd-uri = nbd+unix:///?socket=$LAB/nbd.sock"
