@@ -241,6 +241,7 @@ static void profile_twins(struct atlas *a, struct rng *r)
 	a->weight[F_IMPOSTOR] = 4;
 	a->weight[F_SHUTDOWN] = (uint32_t)rng_below(r, 3);
 	a->weight[F_KILL] = (uint32_t)rng_below(r, 2);
+	a->ghost_ppm = 0; /* of another host's first write no record and no file tells */
 	a->restart_max_ns = 50 * MS;
 	a->fault_every_ns = 400 * MS;
 }

@@ -315,7 +315,7 @@ static void tell(struct world *w, struct disk_op *op, enum rf_event_kind kind, i
 		e.io.data = w->scratch;
 		e.io.len = op->read_len;
 	}
-	trace(w, "  io n%u disk %u op %x %s%s status %d%s", h->id, op->disk, op->core_op,
+	trace(w, "  io h%u n%u disk %u op %x %s%s status %d%s", h->index, h->id, op->disk, op->core_op,
 	      op->writes ? "W" : "", op->reads ? "R" : "", status,
 	      kind == RF_EV_IO_LATE ? " late" : "");
 	host_event(w, h, &e);
@@ -418,7 +418,7 @@ static void orphan(struct world *w, struct disk_op *op)
 		return;
 	}
 	if (!rng_ppm(&w->rng, w->atlas.ghost_ppm)) {
-		if (rng_below(&w->rng, 2))
+		if (!w->atlas.ghost_ppm || rng_below(&w->rng, 2))
 			op->dropped = true;
 	}
 	op->torn = may_tear(w, op) && rng_ppm(&w->rng, w->atlas.torn_ppm);

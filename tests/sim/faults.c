@@ -225,9 +225,26 @@ void fault_event(struct world *w)
 	fault_next(w);
 }
 
-static void heal_host(struct world *w, struct host *h)
+/* What only a restart mends: a stop order that was obeyed, and own promises that
+ * could not be read when this life began. */
+static bool needs_restart(struct world *w, struct host *h)
 {
 	struct rf_core_self self;
+	struct rf_core_volume v;
+
+	rf_core_self(rf_node_core(h->node), &self);
+	if (self.health & RF_HEALTH_STOPPED)
+		return true;
+	for (uint32_t i = 0; i < w->super.volumes; i++) {
+		rf_core_volume(rf_node_core(h->node), i, &v);
+		if (v.unreadable)
+			return true;
+	}
+	return false;
+}
+
+static void heal_host(struct world *w, struct host *h)
+{
 
 	memset(h->path, 0, sizeof(h->path));
 	h->kill_at = 0;
@@ -246,8 +263,7 @@ static void heal_host(struct world *w, struct host *h)
 	if (h->paused_until)
 		host_resume(w, h);
 	if (h->alive) {
-		rf_core_self(rf_node_core(h->node), &self);
-		if (self.health & RF_HEALTH_STOPPED)
+		if (needs_restart(w, h))
 			host_kill(w, h);
 		operator_admin(w, h, RF_ADMIN_RESUME, 0, 0);
 	}

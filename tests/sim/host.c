@@ -103,6 +103,8 @@ static void port_say(void *world, const struct rf_decision *d)
 		h->joined = true;
 		h->joined_at = w->now;
 	}
+	if (d->code == RF_SAY_LEFT)
+		h->crashed = false;
 	oracle_said(w, h, d);
 	if (w->listen)
 		w->listen(w->listener, h, d);
@@ -139,6 +141,8 @@ static void configure(struct world *w, struct host *h, struct rf_core_config *cf
 	cfg->seed = rng_next(&w->rng);
 	cfg->unix_ns = UNIX_START_NS + w->now;
 	cfg->now_ns = h->last_ns = host_clock(w, h);
+	cfg->crashed = h->crashed;
+	h->crashed = true; /* until it says that it left */
 	memcpy(cfg->boot_id, &h->boot, sizeof(h->boot));
 	cfg->boot_id[8] = (uint8_t)h->index;
 	snprintf(cfg->host, sizeof(cfg->host), "host%u", h->index);
@@ -228,6 +232,7 @@ void host_reboot(struct world *w, struct host *h)
 		end(w, h);
 	gate_reboot(w, h);
 	h->boot++;
+	h->crashed = false;
 	h->base = w->now;
 	h->shown = 1000000000ull;
 	h->last_ns = 0;

@@ -31,11 +31,34 @@ void oracle_epoch_said(struct world *w, const struct rf_decision *d)
 		oracle_epoch_owned(w, d->volume, d->epoch, d->node, d->a, "decided for");
 }
 
+static bool goes_back(const struct rf_ballot *now, const struct rf_ballot *was)
+{
+	return now->instance < was->instance ||
+	       (now->instance == was->instance &&
+		(now->mbal < was->mbal || now->bal < was->bal));
+}
+
+/* What reached only a minority of the disks a new life need not know (Disk Paxos:
+ * nothing was promised or chosen by it). */
+static bool majority_has(struct world *w, uint32_t volume, uint32_t node,
+			 const struct rf_ballot *was)
+{
+	uint32_t have = 0;
+	struct rf_ballot b;
+
+	for (uint32_t d = 0; d < w->super.disk_count; d++) {
+		const uint8_t *at = disk_cell(w, d, rf_geo_ballot(&w->super, volume, node));
+
+		have += rf_ballot_decode(at, &w->super.id, volume, node, &b) == RF_RECORD_OK &&
+			!goes_back(&b, was);
+	}
+	return 2 * have > w->super.disk_count;
+}
+
 static void ballot(struct world *w, const struct disk_op *op, const uint8_t *cell,
 		   uint32_t volume, uint32_t node)
 {
 	struct rf_ballot was, now;
-	bool back;
 
 	if (rf_ballot_decode(cell, &w->super.id, volume, node, &was) != RF_RECORD_OK)
 		return;
@@ -44,12 +67,9 @@ static void ballot(struct world *w, const struct disk_op *op, const uint8_t *cel
 			volume);
 		return;
 	}
-	back = now.seq < was.seq || now.instance < was.instance ||
-	       (now.instance == was.instance && (now.mbal < was.mbal || now.bal < was.bal));
-	if (back)
+	if (now.seq < was.seq || (goes_back(&now, &was) && majority_has(w, volume, node, &was)))
 		violate(w, "epoch",
-			"ballot of n%u on vol=%u disk %u goes back: {%llu %llx %llx} seq %llx "
-			"after {%llu %llx %llx} seq %llx",
+			"ballot of n%u on vol=%u disk %u goes back: {%llu %llx %llx} seq %llx after {%llu %llx %llx} seq %llx",
 			node, volume, op->disk, (unsigned long long)now.instance,
 			(unsigned long long)now.mbal, (unsigned long long)now.bal,
 			(unsigned long long)now.seq, (unsigned long long)was.instance,

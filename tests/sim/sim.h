@@ -146,7 +146,7 @@ struct host {
 	struct world *world;
 	uint32_t index, id;
 	uint32_t life; /* counts processes: events of a dead one are dropped */
-	bool alive, impostor, absent, halted, joined, stopped;
+	bool alive, impostor, absent, halted, joined, stopped, crashed;
 	uint32_t calls, kill_at; /* die at this port call of a step; 0 = do not */
 	uint64_t incarnation, boot;
 	/* boot clock: at world time `base`, it showed `shown` */
