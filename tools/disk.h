@@ -89,6 +89,7 @@ void merge_init(struct merge *g, const struct disk_set *set);
 void merge_free(struct merge *g);
 void merge_read(struct merge *g, const struct disk_set *set, const struct record *r,
 		struct merged *m);
+uint64_t record_epoch(const struct record *r, const void *raw);
 const char *merge_words(unsigned verdict, int error);
 
 /* WWID or serial of a block device from sysfs; "" if it has none. */

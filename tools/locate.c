@@ -233,17 +233,22 @@ void merge_free(struct merge *g)
 		free(g->buf[i]);
 }
 
-/* format.h: the highest sequence counts; of epoch sectors the highest epoch. */
+/* Sequences of records that change their writer begin anew with each epoch: there
+ * the epoch counts first (format.h). Others: 0. */
+uint64_t record_epoch(const struct record *r, const void *raw)
+{
+	if (r->kind == RF_KIND_EPOCH)
+		return rf_get64(((const struct rf_disk_epoch *)raw)->epoch);
+	if (r->kind == RF_KIND_HISTORY)
+		return rf_get64(((const struct rf_disk_history *)raw)->epoch);
+	return 0;
+}
+
 static bool newer(const struct record *r, const void *a, const void *b)
 {
-	if (r->kind == RF_KIND_EPOCH) {
-		uint64_t ea = rf_get64(((const struct rf_disk_epoch *)a)->epoch);
-		uint64_t eb = rf_get64(((const struct rf_disk_epoch *)b)->epoch);
+	uint64_t ea = record_epoch(r, a), eb = record_epoch(r, b);
 
-		if (ea != eb)
-			return ea > eb;
-	}
-	return record_seq(a) > record_seq(b);
+	return ea != eb ? ea > eb : record_seq(a) > record_seq(b);
 }
 
 static void merge_one(struct merge *g, const struct disk_set *set, const struct record *r,

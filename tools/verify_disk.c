@@ -208,7 +208,8 @@ static void check_copies(const struct disk_set *set, struct findings *out,
 		return;
 	for (i = 0; i < set->count; i++)
 		for (j = 0; j < i; j++) {
-			if (!m->seq[i] || m->seq[i] != m->seq[j] ||
+			if (m->verdict[i] || m->verdict[j] || m->seq[i] != m->seq[j] ||
+			    record_epoch(r, g->buf[i]) != record_epoch(r, g->buf[j]) ||
 			    !memcmp(g->buf[i], g->buf[j], RF_RECORD_BYTES))
 				continue;
 			finding_add(out, set, SEV_DAMAGE, (int)i, r,
