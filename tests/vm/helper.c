@@ -14,6 +14,8 @@
  *   rfvm fence PROGRAM ARG...               starts a fencer and asks it what stdin says,
  *                                           lines `grant EPOCH MS LIFE`, `revoke EPOCH`,
  *                                           `verify EPOCH`, `wait`; a line for each answer
+ *   rfvm pace DEV COUNT                     ns for one 4 KiB direct write, the least of 9 runs
+ *                                           of COUNT writes each
  *   rfvm storm DEV SECONDS                  writes as fast as it can; prints the boot
  *                                           clock of the last success and the first failure
  *
@@ -179,6 +181,26 @@ static int storm(const char *dev, uint64_t seconds)
 	return 0;
 }
 
+static int pace(const char *dev, uint64_t count)
+{
+	uint64_t best = UINT64_MAX;
+	int fd = open(dev, O_WRONLY | O_DIRECT);
+
+	if (fd < 0)
+		return answer(false);
+	for (int run = 0; run < 9; run++) {
+		uint64_t begin = clock_ns(), took;
+
+		for (uint64_t i = 0; i < count; i++)
+			if (pwrite(fd, block, BLOCK, (off_t)(i % 1024 * BLOCK)) != BLOCK)
+				return answer(false);
+		took = (clock_ns() - begin) / count;
+		best = took < best ? took : best;
+	}
+	printf("%llu\n", (unsigned long long)best);
+	return 0;
+}
+
 static int put_area(const char *dev)
 {
 	struct rf_super super = {
@@ -313,6 +335,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(verb, "io") && argc >= 5)
 		return io(dev, argv[3], number(argv[4]), argc > 5 ? (int)number(argv[5]) : -1);
+	if (!strcmp(verb, "pace") && argc == 4)
+		return pace(dev, at);
 	if (!strcmp(verb, "storm") && argc == 4)
 		return storm(dev, at);
 	fprintf(stderr, "rfvm: see the head of tests/vm/helper.c\n");

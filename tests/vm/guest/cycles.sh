@@ -8,7 +8,7 @@ load_module
 region format
 own 5
 count=$(sed -n 's/.*rf.cycles=\([0-9]*\).*/\1/p' /proc/cmdline)
-count=${count:-200}
+count=${count:-1000}
 
 make_gate 100 10 0
 rfcycles vol "$(table 100 10 0)" 5 $LIFE "$count" >/tmp/cycles 2>&1

@@ -5,6 +5,7 @@
 # good, and what fsync acknowledged before must be there for the next leader.
 . ./lib.sh
 load_module
+SECTORS=655360 # XFS wants 300 MiB
 
 # Writes files with fsync as fast as it can until that fails; the log of names that
 # were acknowledged is not on the gate.
@@ -23,7 +24,8 @@ failover() { # FS MKFS CHECK END...
 	local fs=$1 mkfs=$2 check=$3 epoch
 	shift 3
 	modprobe $fs
-	rm -f /tmp/acknowledged /tmp/writer.done /tmp/stop
+	rm -f /tmp/writer.done /tmp/stop
+	: >/tmp/acknowledged
 	region format
 	own 5
 	make_gate 3000 200 300
