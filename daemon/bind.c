@@ -105,17 +105,24 @@ static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_rep
 	rf_bind_event(m->part, &e);
 }
 
-static void fence_can(void *owner, uint32_t volume, uint32_t can, const char *driver)
+static void set_can(struct daemon *d, uint32_t volume, uint32_t can)
 {
-	struct daemon *d = owner;
 	struct managed *m = &d->managed[volume];
 	struct rf_event e = {.kind = RF_EV_CAN};
 
 	m->can = can;
-	snprintf(m->driver, sizeof(m->driver), "%s", driver);
 	e.can.volume = m->number;
 	e.can.can = can;
 	rf_bind_event(m->part, &e);
+}
+
+static void fence_can(void *owner, uint32_t volume, uint32_t can, const char *driver)
+{
+	struct daemon *d = owner;
+	struct managed *m = &d->managed[volume];
+
+	snprintf(m->driver, sizeof(m->driver), "%s", driver);
+	set_can(d, volume, can);
 }
 
 static void fence_died(void *owner, uint32_t volume)
@@ -123,10 +130,10 @@ static void fence_died(void *owner, uint32_t volume)
 	struct daemon *d = owner;
 
 	rf_log(RF_LOG_ERR,
-	       "fencer vol=%s died: this node cannot fence the volume any more and cannot "
-	       "lead it; find out why, then restart ringfenced",
+	       "fencer vol=%s died: nothing can be granted, revoked or evicted on this node "
+	       "any more; find out why, then restart ringfenced",
 	       d->config.volume[volume].name);
-	fence_can(owner, volume, 0, d->managed[volume].driver);
+	set_can(d, volume, 0);
 }
 
 const struct rf_fencer_ops rf_bind_fencer_ops = {

@@ -62,7 +62,7 @@ struct daemon {
 	struct rf_hooks *hooks;
 	struct rf_reopen *reopen;
 	struct rf_op control_op, hooks_op, signal_op, log_op;
-	struct rf_timer watchdog;
+	struct rf_timer watchdog, leave;
 	uint64_t watchdog_ns;
 	int signal_fd;
 	uint32_t parts;

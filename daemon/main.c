@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "core/assert.h"
+#include "core/timing.h"
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
@@ -415,6 +416,32 @@ static int open_control(struct daemon *d, const char *path)
 	return RF_EXIT_YES;
 }
 
+/* A gate that does not drain, or work that does not end, must not hold the host up. */
+static void leave_anyway(struct rf_timer *t, uint64_t now_ns)
+{
+	struct daemon *d = t->owner;
+
+	(void)now_ns;
+	rf_log(RF_LOG_ERR,
+	       "leaving without having closed every volume (see above): this "
+	       "node's slot says that its gate may be open, peers wait for the lease");
+	rf_loop_stop(d->loop);
+}
+
+/* What a clean end may take: a gate to expire, then every hook with its limits. */
+static uint64_t leave_limit_ms(const struct daemon *d)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < d->parts; i++) {
+		const struct rf_timing *t = &d->part[i]->area.super.timing;
+		uint64_t ms = (uint64_t)t->lease_ms + t->hold_ms + t->grace_ms;
+
+		most = ms > most ? ms : most;
+	}
+	return most + 2ull * d->config.hooks_timeout_ms + d->config.hooks_kill_ms + 5000;
+}
+
 static void leave(struct daemon *d)
 {
 	struct rf_event e = {.kind = RF_EV_ADMIN};
@@ -424,7 +451,10 @@ static void leave(struct daemon *d)
 		return;
 	}
 	d->leaving = true;
+	d->leave = (struct rf_timer){.fire = leave_anyway, .owner = d};
+	rf_loop_timer(d->loop, &d->leave, rf_loop_clock_ns() + leave_limit_ms(d) * RF_MS_NS);
 	rf_notify_stopping();
+	rf_notify_extend(leave_limit_ms(d) + 5000);
 	e.admin.verb = RF_ADMIN_SHUTDOWN;
 	for (uint32_t i = 0; i < d->parts; i++)
 		rf_bind_event(d->part[i], &e);
