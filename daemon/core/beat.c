@@ -8,6 +8,8 @@
 
 #include "state.h"
 
+#define STOLEN_BEATS 8u
+
 /* ---- own slot: content ---- */
 
 static void fill_grants(const struct rf_core *c, struct rf_slot *s)
@@ -43,8 +45,24 @@ static void fill_want(const struct rf_core *c, struct rf_slot *s)
 	}
 }
 
+/*
+ * The first write of a life says that every gate may be open. Until it is durable
+ * the slot on disk may still say FREE, and a life after this one would not wait for
+ * it (§2.5): should it then land late, as a ghost over a newer slot, it makes
+ * others wait. If it said "closed" it would make them hurry.
+ */
+static void fill_all_open(const struct rf_core *c, struct rf_slot *s)
+{
+	for (uint32_t i = 0; i < c->volumes; i++)
+		rf_bit_set(s->gate_open, i, true);
+}
+
 static void fill_gates(struct rf_core *c, struct rf_slot *s)
 {
+	if (RF_RULE(FIRST_OPEN, c->join.stage == JOIN_WRITE)) {
+		fill_all_open(c, s);
+		return;
+	}
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		struct volume *v = &c->volume[i];
 		bool leads = v->role >= RF_ROLE_EXCLUDING && v->role <= RF_ROLE_CLOSING;
@@ -212,10 +230,12 @@ static void obey_mailbox(struct rf_core *c, const uint8_t *record)
 }
 
 /* §3: another life in my slot. A disk that missed my join still shows an older
- * generation: that is not theft. */
+ * generation, and a ghost of a life that died while it joined an older sequence:
+ * neither is theft. One who lives keeps up with my sequence, beat for beat. */
 static bool stolen(const struct rf_core *c, const struct rf_slot *s)
 {
-	return s->incarnation != c->incarnation && s->generation >= c->generation;
+	return s->incarnation != c->incarnation && s->generation >= c->generation &&
+	       s->seq + STOLEN_BEATS > c->seq;
 }
 
 void rf_own_read(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len)

@@ -119,8 +119,8 @@ static void slots_read(struct rf_core *c)
 	}
 	/* §2.5: of an earlier life that died while it joined a free slot shows nothing.
 	 * Of this boot the daemon knows; those of earlier boots are over by and by. */
-	if (RF_RULE(CRASHED, c->cfg.crashed ||
-				     c->cfg.now_ns < c->super.timing.inflight_ms * RF_MS_NS))
+	if (RF_RULE(CRASHED,
+		    c->cfg.crashed || c->cfg.now_ns < c->super.timing.inflight_ms * RF_MS_NS))
 		j->unclean = true;
 	/* A disk that does not show the last record may have it, or an older one,
 	 * still to come: the earlier life left when a majority had it. */
@@ -307,6 +307,22 @@ static void write_life(struct rf_core *c)
 		return;
 	j->until_ns = c->now + 2 * c->hb_ns;
 	enter(c, JOIN_SETTLE);
+	rf_slot_change(c); /* now that it is known to be taken: gates closed */
+	rf_slot_push(c);
+}
+
+/* Two I/O times, and the slot says "closed" on a majority of disks. */
+static void settle(struct rf_core *c)
+{
+	struct join *j = &c->join;
+
+	if (c->now >= j->look_ns) {
+		j->look_ns = c->now + c->hb_ns;
+		rf_push_retry(&c->slot);
+	}
+	rf_slot_push(c);
+	if (c->now >= j->until_ns && rf_push_settled(c, &c->slot, c->slot.version))
+		enter(c, JOIN_CHECK);
 }
 
 static void joined(struct rf_core *c)
@@ -356,8 +372,7 @@ void rf_join_advance(struct rf_core *c)
 		write_life(c);
 		break;
 	case JOIN_SETTLE:
-		if (c->now >= j->until_ns)
-			enter(c, JOIN_CHECK);
+		settle(c);
 		break;
 	case JOIN_CHECK:
 		if (rf_count(j->done) >= rf_majority(c->disks))
