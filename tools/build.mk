@@ -36,3 +36,11 @@ $(eval $(call rf_program,ringfence,\
 	tools/verify_volume.c \
 	tools/words.c \
 ,librf-core librf-key,json-c smartcols blkid libsodium inih))
+
+$(eval $(call rf_test,cli,\
+	tests/unit/test_cli.c \
+	tools/ctl.c \
+	tools/inequality.c \
+	tools/opt.c \
+	tools/record.c \
+,librf-core,))

@@ -64,6 +64,9 @@ bool parse_ms(const char *text, bool bare_seconds, uint32_t *ms)
 	if (*text < '0' || *text > '9')
 		return false;
 	value = strtod(text, &end);
+	/* digits and a point only: no 0x10, no 1e3 */
+	if (end != text + strspn(text, "0123456789."))
+		return false;
 	if (!unit_ms(end, bare_seconds, &factor))
 		return false;
 	value *= (double)factor;
