@@ -142,12 +142,17 @@ static const char *todo_of(const struct record *r)
 		       "find "
 		       "it: when no node runs, format anew";
 	case RF_KIND_EPOCH:
-		return "nobody can claim this volume until its owner writes it again; without "
-		       "a "
-		       "living owner, format anew when no node runs";
+		return "nobody can claim this volume, and its leader cannot renew, unless most "
+		       "of "
+		       "the area's disks are good; if they are not: stop all nodes, keep an "
+		       "image, "
+		       "format anew";
 	case RF_KIND_BALLOT:
-		return "nobody can claim this volume while it is unreadable; only its node may "
-		       "write it: restart ringfenced there";
+		return "its node does not vote (its promises are lost) and nobody can claim "
+		       "this "
+		       "volume, unless most of the area's disks are good; if they are not: "
+		       "stop all "
+		       "nodes, keep an image, format anew";
 	case RF_KIND_STATE:
 		return "the other half and those of other nodes still count; the next commit "
 		       "of "
