@@ -371,6 +371,7 @@ static void beat(struct rf_core *c)
 	if (c->beat_ns <= c->now)
 		c->beat_ns = c->now + c->hb_ns;
 	publish_health(c);
+	rf_op_sweep(c);
 	rf_push_retry(&c->slot);
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		rf_push_retry(&c->volume[i].sector);

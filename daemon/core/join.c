@@ -300,6 +300,7 @@ static void write_life(struct rf_core *c)
 	}
 	if (c->now >= j->look_ns) {
 		j->look_ns = c->now + c->hb_ns;
+		rf_op_sweep(c);
 		rf_push_retry(&c->slot);
 	}
 	rf_slot_push(c);
@@ -318,6 +319,7 @@ static void settle(struct rf_core *c)
 
 	if (c->now >= j->look_ns) {
 		j->look_ns = c->now + c->hb_ns;
+		rf_op_sweep(c);
 		rf_push_retry(&c->slot);
 	}
 	rf_slot_push(c);

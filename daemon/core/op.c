@@ -232,6 +232,47 @@ static void dispatch(struct rf_core *c, const struct op *op, int status, bool wr
 	}
 }
 
+/* Was refused before anything left the host: such a write never lands. */
+static bool never_left(int status)
+{
+	return status == -EBUSY || status == -EAGAIN || status == -ENODEV || status == -EBADF ||
+	       status == -EROFS || status == -EPERM || status == -EINVAL ||
+	       status == -ECANCELED;
+}
+
+static void set_free(struct rf_core *c, struct op *op)
+{
+	*busy_mask(c, op) &= (uint8_t)~DISK_BIT(op->disk);
+	op->purpose = OP_NONE;
+}
+
+/*
+ * An error hides what became of the write: a path that failed may still have it, and
+ * let it go within the grace time (A4). Its record stays busy for so long, or what is
+ * written next could be overtaken by its ghost (§2.2).
+ */
+static void release(struct rf_core *c, struct op *op, int status, bool wrote)
+{
+	bool unknown = op->writes && !wrote && status != 0 && !never_left(status);
+
+	if (RF_RULE(ERROR_GHOST, unknown)) {
+		op->late = true;
+		op->until_ns = c->now + c->grace_ns;
+	} else {
+		set_free(c, op);
+	}
+}
+
+void rf_op_sweep(struct rf_core *c)
+{
+	for (uint32_t i = 0; i < c->ops; i++) {
+		struct op *op = &c->op[i];
+
+		if (op->purpose != OP_NONE && op->until_ns && c->now >= op->until_ns)
+			set_free(c, op);
+	}
+}
+
 void rf_op_event(struct rf_core *c, const struct rf_event *e)
 {
 	struct op *op = op_find(c, e->io.op);
@@ -243,18 +284,15 @@ void rf_op_event(struct rf_core *c, const struct rf_event *e)
 	rf_assert(status <= 0);
 	was = *op;
 	if (op->late) { /* RF_EV_IO_LATE: only now may the record be written again */
-		*busy_mask(c, op) &= (uint8_t)~DISK_BIT(op->disk);
-		op->purpose = OP_NONE;
+		release(c, op, status, e->io.wrote);
 		return;
 	}
 	note_latency(c, op);
 	note_status(c, op, status, e->io.wrote);
-	if (status == -ETIME && e->kind == RF_EV_IO) {
+	if (status == -ETIME && e->kind == RF_EV_IO)
 		op->late = true;
-	} else {
-		*busy_mask(c, op) &= (uint8_t)~DISK_BIT(op->disk);
-		op->purpose = OP_NONE;
-	}
+	else
+		release(c, op, status, e->io.wrote);
 	if (!c->halted)
 		dispatch(c, &was, status, status == 0 || e->io.wrote, e->io.data, e->io.len);
 }

@@ -43,6 +43,7 @@ struct op {
 	uint16_t generation;
 	uint32_t volume, node;
 	uint64_t begun_ns; /* before it was submitted (§2.4) */
+	uint64_t until_ns; /* failed: no ghost of it can land after this; 0 = not failed */
 	uint64_t tag;      /* slot sequence, ballot phase or push version */
 };
 
@@ -74,7 +75,8 @@ struct peer {
 	uint64_t moved_ns;              /* and when it was last seen to move; 0 = never */
 	uint64_t first_ns;              /* first reading of this life */
 	uint64_t net_ns;                /* last accepted datagram of this life; 0 = never */
-	uint64_t asked_ns;              /* last slot read issued */
+	uint64_t asked_ns;              /* last slot read issued, */
+	uint64_t read_ns;               /* and answered */
 	uint64_t clock_ns, clock_at_ns; /* to be echoed */
 	uint64_t want_round_seen;       /* (volume, round) of the last prevote from its slot */
 	uint8_t gate_open[RF_VOLUMES_MAX / 8];
@@ -330,6 +332,7 @@ struct io {
 bool rf_op_start(struct rf_core *c, enum purpose purpose, uint32_t disk, uint32_t volume,
 		 uint32_t node, uint64_t tag, const struct io *io);
 void rf_op_event(struct rf_core *c, const struct rf_event *e);
+void rf_op_sweep(struct rf_core *c); /* each beat: failed writes whose ghosts are gone */
 /* One bit per disk that push p may be given now: not busy, content newer. */
 bool rf_push_due(const struct push *p, uint32_t disk);
 void rf_push_wrote(struct push *p, uint32_t disk, uint64_t version, bool wrote);
