@@ -384,6 +384,8 @@ static int open_net(struct daemon *d)
 	memcpy(n.interface, c->interface, sizeof(n.interface));
 	if (rf_net_open(&d->net, d->loop, &n, &ops, err, sizeof(err)) != 0)
 		return give_up(RF_EXIT_CONFIG, err);
+	rf_seal_copies(d->seal,
+		       n.groups * (n.interfaces ? n.interfaces : 1) + (n.peers != 0) > 1);
 	return RF_EXIT_YES;
 }
 

@@ -32,6 +32,7 @@ struct rf_seal {
 	struct rf_key key[RF_KEYS_MAX]; /* subkeys */
 	uint64_t incarnation, counter, salt;
 	struct area *area;
+	bool copies;
 };
 
 int rf_seal_open(struct rf_seal **seal, uint64_t incarnation, uint64_t salt)
@@ -71,6 +72,11 @@ void rf_seal_keys(struct rf_seal *s, const struct rf_keys *keys)
 		crypto_kdf_derive_from_key(s->key[i].bytes, RF_KEY_BYTES, RF_KEY_KDF_WIRE,
 					   "rf-wire1", keys->key[i].bytes);
 	}
+}
+
+void rf_seal_copies(struct rf_seal *s, bool expected)
+{
+	s->copies = expected;
 }
 
 int rf_seal_area(struct rf_seal *s, const uint8_t area[RF_UUID_BYTES], uint32_t node,
@@ -149,8 +155,10 @@ static int area_of(const struct rf_seal *s, const struct rf_wire_envelope *e)
 	return -1;
 }
 
-/* True when the counter is new in this window, and then marks it seen. */
-static bool fresh(struct window *w, uint64_t counter)
+enum freshness { NEW, SEEN, TOO_OLD };
+
+/* Is the counter new in this window? Then it is not any more. */
+static enum freshness fresh(struct window *w, uint64_t counter)
 {
 	uint64_t back;
 
@@ -160,16 +168,18 @@ static bool fresh(struct window *w, uint64_t counter)
 		w->seen = ahead >= WINDOW ? 0 : w->seen << ahead;
 		w->seen |= 1;
 		w->highest = counter;
-		return true;
+		return NEW;
 	}
 	back = w->highest - counter;
-	if (back >= WINDOW || w->seen >> back & 1)
-		return false;
+	if (back >= WINDOW)
+		return TOO_OLD;
+	if (w->seen >> back & 1)
+		return SEEN;
 	w->seen |= 1ull << back;
-	return true;
+	return NEW;
 }
 
-static bool fresh_of(struct sender *x, uint64_t incarnation, uint64_t counter)
+static enum freshness fresh_of(struct sender *x, uint64_t incarnation, uint64_t counter)
 {
 	if (x->now.incarnation == incarnation)
 		return fresh(&x->now, counter);
@@ -218,7 +228,13 @@ int rf_seal_unseal(struct rf_seal *s, const uint8_t *datagram, size_t len, uint8
 		return 1;                    /* my own, come back by multicast */
 	if (out->from == s->area[area].node) /* an earlier life of mine */
 		return reject_as(reject, RF_REJECT_LIFE);
-	if (!fresh_of(&s->area[area].sender[out->from], out->incarnation, le64toh(e.counter)))
+	switch (fresh_of(&s->area[area].sender[out->from], out->incarnation,
+			 le64toh(e.counter))) {
+	case NEW:
+		return 0;
+	case SEEN:
+		return s->copies ? 1 : reject_as(reject, RF_REJECT_REPLAY);
+	default:
 		return reject_as(reject, RF_REJECT_REPLAY);
-	return 0;
+	}
 }

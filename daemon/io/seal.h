@@ -38,7 +38,10 @@ struct rf_unsealed {
 	uint64_t incarnation;
 	size_t len;
 };
-/* Open a datagram into message[RF_MESSAGE_BYTES]. 0, -1 with *reject, or 1: my own. */
+/* Datagrams come by several ways at once: a second copy is nothing to count. */
+void rf_seal_copies(struct rf_seal *seal, bool expected);
+/* Open a datagram into message[RF_MESSAGE_BYTES]. 0, -1 with *reject, or 1: my own, or
+ * an expected copy. */
 int rf_seal_unseal(struct rf_seal *seal, const uint8_t *datagram, size_t len, uint8_t *message,
 		   struct rf_unsealed *out, enum rf_reject *reject);
 

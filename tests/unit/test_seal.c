@@ -16,7 +16,7 @@
 
 #define OPENED 0
 #define REFUSED (-1)
-#define MY_OWN 1
+#define NOTHING_NEW 1
 
 static const uint8_t area[RF_UUID_BYTES] = {0xaa, 1, 2, 3};
 static const uint8_t elsewhere[RF_UUID_BYTES] = {0xbb, 1, 2, 3};
@@ -119,7 +119,7 @@ static void my_own_comes_back(void **state)
 	struct datagram d = sealed(a, "x"), o = sealed(old, "x");
 
 	(void)state;
-	expect(a, &d, MY_OWN, 0);
+	expect(a, &d, NOTHING_NEW, 0);
 	expect(a, &o, REFUSED, RF_REJECT_LIFE); /* an earlier life of mine, replayed */
 	rf_seal_free(a);
 	rf_seal_free(old);
@@ -203,6 +203,25 @@ static void what_was_seen_is_not_seen_again(void **state)
 	expect(b, &d[99], OPENED, 0);
 	expect(b, &d[73], REFUSED, RF_REJECT_REPLAY);
 	expect(b, &d[74], OPENED, 0);
+	rf_seal_free(a);
+	rf_seal_free(b);
+}
+
+/* With several groups or interfaces each datagram comes more than once. */
+static void an_expected_copy_is_no_replay(void **state)
+{
+	struct rf_seal *a = node(1, 0), *b = node(2, 0);
+	struct datagram d[80];
+
+	(void)state;
+	rf_seal_copies(b, true);
+	for (int i = 0; i < 80; i++)
+		d[i] = sealed(a, "x");
+	expect(b, &d[0], OPENED, 0);
+	expect(b, &d[0], NOTHING_NEW, 0);
+	expect(b, &d[79], OPENED, 0);
+	expect(b, &d[79], NOTHING_NEW, 0);
+	expect(b, &d[0], REFUSED, RF_REJECT_REPLAY); /* a copy does not come that late */
 	rf_seal_free(a);
 	rf_seal_free(b);
 }
@@ -301,6 +320,7 @@ int main(void)
 		cmocka_unit_test(no_forgery_is_opened),
 		cmocka_unit_test(each_refusal_has_its_reason),
 		cmocka_unit_test(what_was_seen_is_not_seen_again),
+		cmocka_unit_test(an_expected_copy_is_no_replay),
 		cmocka_unit_test(old_lives_cannot_evict_the_present),
 		cmocka_unit_test(a_new_life_keeps_its_window),
 		cmocka_unit_test(keys_are_rotated_without_silence),
