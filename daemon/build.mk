@@ -37,6 +37,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/node.c \
 	daemon/reopen.c \
 	daemon/show.c \
+	daemon/start.c \
 	daemon/status.c \
 	daemon/io/control.c \
 	daemon/io/control_tell.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The daemon as a whole: what main.c builds, bind.c runs and view.c shows.
+ * The daemon as a whole: what start.c builds, bind.c runs and show.c shows.
  *
  * A part is one area: a node (core and its order of duty), its disks, its timer.
  * Volumes are known by their index in the configuration; `number` is the one they
@@ -71,6 +71,10 @@ struct daemon {
 	uint64_t received, rejected[RF_REJECT_COUNT];
 	bool memory_locked, realtime, leaving;
 };
+
+/* start.c: RF_EXIT_YES, or the exit code; why is in the log. */
+int rf_start(struct daemon *daemon, const char *socket);
+int rf_give_up(int code, const char *text); /* logs the text, returns the code */
 
 /* bind.c */
 void rf_bind_ports(struct part *part, struct rf_ports *ports);

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Building the daemon: areas, helpers, loop, nodes, network, control socket, in this
+ * order. Helpers are forked before there is anything they must not inherit; after
+ * this nothing is allocated and nothing is forked.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "log.h"
+#include "reopen.h"
+
+#define LOOP_ENTRIES 256u
+
+int rf_give_up(int code, const char *text)
+{
+	rf_log(RF_LOG_ERR, "%s", text);
+	return code;
+}
+
+/* ---- areas and their nodes ---- */
+
+static void read_host(struct rf_core_config *cfg)
+{
+	char text[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	unsigned n = 0;
+
+	gethostname(cfg->host, sizeof(cfg->host) - 1);
+	if (f && fgets(text, sizeof(text), f))
+		for (char *c = text; *c && n < 2 * RF_UUID_BYTES; c++) {
+			int digit = *c >= '0' && *c <= '9'   ? *c - '0'
+				    : *c >= 'a' && *c <= 'f' ? *c - 'a' + 10
+							     : -1;
+
+			if (digit >= 0) {
+				cfg->boot_id[n / 2] =
+					(uint8_t)(cfg->boot_id[n / 2] << 4 | digit);
+				n++;
+			}
+		}
+	if (f)
+		fclose(f);
+}
+
+static int open_area(struct daemon *d, uint32_t index)
+{
+	struct part *p = calloc(1, sizeof(*p));
+	char err[512] = "";
+	int rc;
+
+	if (!p)
+		return rf_give_up(RF_EXIT_AGAIN, "out of memory");
+	p->daemon = d;
+	p->index = index;
+	p->timer = (struct rf_timer){.fire = rf_bind_wake, .owner = p};
+	rc = rf_area_open(&p->area, &d->config, index, err, sizeof(err));
+	if (rc)
+		return rf_give_up(rc == -EBADMSG || rc == -EMEDIUMTYPE ? RF_EXIT_BAD_DATA
+				  : rc == -EACCES || rc == -EPERM      ? RF_EXIT_PERMISSION
+				  : rc == -EINVAL || rc == -ENOENT     ? RF_EXIT_CONFIG
+								       : RF_EXIT_IO,
+				  err);
+	for (uint32_t i = 0; i < RF_VOLUMES_MAX; i++)
+		p->config_of[i] = UINT32_MAX;
+	for (uint32_t i = 0; i < d->config.volumes; i++) {
+		if (p->area.number[i] == UINT32_MAX)
+			continue;
+		p->config_of[p->area.number[i]] = i;
+		d->managed[i].part = p;
+		d->managed[i].number = p->area.number[i];
+	}
+	for (uint32_t i = 0; i < d->parts; i++)
+		if (!memcmp(d->part[i]->area.super.id.area, p->area.super.id.area,
+			    RF_UUID_BYTES))
+			return rf_give_up(
+				RF_EXIT_CONFIG,
+				"two areas of the configuration are the same area: give "
+				"both volumes the same `area`");
+	d->part[d->parts++] = p;
+	return RF_EXIT_YES;
+}
+
+static int start_node(struct part *p, struct iovec *memory)
+{
+	struct daemon *d = p->daemon;
+	const struct rf_super *s = &p->area.super;
+	struct rf_core_config cfg = {.super = *s,
+				     .node = d->config.node,
+				     .incarnation = d->incarnation,
+				     .now_ns = rf_loop_clock_ns()};
+	struct timespec now;
+	struct rf_ports ports;
+	void *room;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	cfg.unix_ns = (uint64_t)now.tv_sec * 1000000000u;
+	cfg.seed = d->incarnation ^ p->index;
+	read_host(&cfg);
+	for (uint32_t i = 0; i < s->volumes; i++) {
+		uint32_t volume = p->config_of[i];
+
+		if (volume == UINT32_MAX)
+			continue;
+		rf_bit_set(cfg.candidate, i, d->config.volume[volume].priority != 0);
+		if (d->config.volume[volume].priority > cfg.priority)
+			cfg.priority = d->config.volume[volume].priority;
+	}
+	room = calloc(1, rf_node_bytes(&cfg));
+	if (!room || rf_bind_disks(p, memory) != 0)
+		return rf_give_up(RF_EXIT_AGAIN, "out of memory");
+	rf_bind_ports(p, &ports);
+	p->node = rf_node_init(room, &cfg, &ports);
+	return rf_seal_area(d->seal, s->id.area, d->config.node, s->id.nodes) == 0
+		       ? RF_EXIT_YES
+		       : rf_give_up(RF_EXIT_CONFIG, "too many areas");
+}
+
+/* ---- fencers ---- */
+
+/* The helper lies beside this program (a build tree) or in libexec. */
+static const char *fencer_path(void)
+{
+	static char path[512];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	char *slash;
+
+	path[n > 0 ? n : 0] = 0;
+	slash = strrchr(path, '/');
+	if (slash) {
+		strcpy(slash + 1, "ringfence-fencer");
+		if (access(path, X_OK) == 0)
+			return path;
+		strcpy(slash + 1, "../libexec/ringfence/ringfence-fencer");
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return "ringfence-fencer";
+}
+
+struct fencer_args {
+	char text[RF_CONFIG_SETTINGS_MAX + RF_DISKS_MAX + 5][RF_CONFIG_PATH_BYTES + 16];
+	char *argv[RF_CONFIG_SETTINGS_MAX + RF_DISKS_MAX + 8];
+	unsigned n, texts;
+};
+
+__attribute__((format(printf, 2, 3))) static void fencer_arg(struct fencer_args *a,
+							     const char *format, ...)
+{
+	char *text = a->text[a->texts++];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(a->text[0]), format, ap);
+	va_end(ap);
+	a->argv[a->n++] = text;
+}
+
+/* What each driver wants to know, see `ringfence-fencer --help`. */
+static void fencer_args(struct fencer_args *a, struct daemon *d, uint32_t i)
+{
+	const struct rf_config_volume *v = &d->config.volume[i];
+	const struct rf_config_area *disks = &d->config.area[v->area];
+	const struct managed *m = &d->managed[i];
+	bool none = !strcmp(v->fence, "expiry"), gate = !strcmp(v->fence, "gate");
+	char area[2 * RF_UUID_BYTES + 1];
+
+	a->argv[a->n++] = (char *)fencer_path();
+	a->argv[a->n++] = none ? "none" : (char *)v->fence;
+	if (none)
+		return;
+	for (uint32_t s = 0; s < v->settings; s++)
+		fencer_arg(a, "%s=%s", v->setting[s].key, v->setting[s].value);
+	if (gate) {
+		fencer_arg(a, "name=%s", v->gate);
+		fencer_arg(a, "device=%s", v->device);
+		for (uint32_t k = 0; k < disks->disks; k++)
+			fencer_arg(a, "disk=%s", disks->disk[k]);
+	} else {
+		fencer_arg(a, "key-file=%s", d->config.key_file);
+	}
+	for (unsigned b = 0; b < RF_UUID_BYTES; b++)
+		snprintf(area + 2 * b, 3, "%02x", m->part->area.super.id.area[b]);
+	fencer_arg(a, "area=%s", area);
+	fencer_arg(a, "volume=%u", m->number);
+	fencer_arg(a, "node=%u", d->config.node);
+}
+
+static int start_fencer(struct daemon *d, uint32_t i)
+{
+	struct rf_fencer_ops ops = rf_bind_fencer_ops;
+	struct fencer_args a = {.n = 0};
+	char err[512];
+
+	fencer_args(&a, d, i);
+	ops.owner = d;
+	if (rf_fencer_start(&d->managed[i].fencer, a.argv, i, &ops, err, sizeof(err)) != 0)
+		return rf_give_up(RF_EXIT_CONFIG, err);
+	return RF_EXIT_YES;
+}
+
+static int start_hooks(struct daemon *d)
+{
+	struct rf_hooks_config c = {.timeout_ms = d->config.hooks_timeout_ms,
+				    .kill_ms = d->config.hooks_kill_ms,
+				    .health_interval_ms = d->config.health_interval_ms,
+				    .health_timeout_ms = d->config.health_timeout_ms};
+	struct rf_hooks_ops ops = rf_bind_hooks_ops;
+	char err[512];
+
+	ops.world = d;
+	snprintf(c.dir, sizeof(c.dir), "%s", d->config.hooks_dir);
+	snprintf(c.user, sizeof(c.user), "%s", d->config.hooks_user);
+	snprintf(c.health_command, sizeof(c.health_command), "%s", d->config.health_command);
+	if (rf_hooks_start(&d->hooks, &c, &ops, err, sizeof(err)) != 0)
+		return rf_give_up(RF_EXIT_CONFIG, err);
+	return RF_EXIT_YES;
+}
+
+static int start_helpers(struct daemon *d)
+{
+	int code = start_hooks(d);
+
+	if (!code && rf_reopen_start(d) != 0)
+		code = rf_give_up(RF_EXIT_AGAIN,
+				  "the helper that opens devices cannot be forked");
+
+	for (uint32_t i = 0; i < d->config.volumes && !code; i++)
+		code = start_fencer(d, i);
+	return code;
+}
+
+/* ---- network, control socket ---- */
+
+static void net_said(void *owner, bool warning, const char *line)
+{
+	(void)owner;
+	rf_log(warning ? RF_LOG_WARNING : RF_LOG_INFO, "network: %s", line);
+}
+
+static int open_net(struct daemon *d)
+{
+	const struct rf_config *c = &d->config;
+	struct rf_net_config n = {.groups = c->groups,
+				  .interfaces = c->interfaces,
+				  .peers = c->peers,
+				  .port = c->port,
+				  .ttl = c->ttl};
+	struct rf_net_ops ops = {.owner = d, .got = rf_bind_datagram, .said = net_said};
+	char err[512];
+
+	_Static_assert(sizeof(n.group[0]) == sizeof(c->group[0]), "one shape of address");
+	memcpy(n.group, c->group, sizeof(n.group));
+	memcpy(n.peer, c->peer, sizeof(n.peer));
+	memcpy(n.interface, c->interface, sizeof(n.interface));
+	if (rf_net_open(&d->net, d->loop, &n, &ops, err, sizeof(err)) != 0)
+		return rf_give_up(RF_EXIT_CONFIG, err);
+	rf_seal_copies(d->seal,
+		       n.groups * (n.interfaces ? n.interfaces : 1) + (n.peers != 0) > 1);
+	return RF_EXIT_YES;
+}
+
+static int open_control(struct daemon *d, const char *path)
+{
+	struct rf_control_ops ops = rf_show_control_ops;
+	struct group *group = getgrnam("ringfence");
+	char err[512];
+
+	ops.world = d;
+	if (rf_control_open(&d->control, path, group ? group->gr_gid : getgid(), &ops, err,
+			    sizeof(err)) != 0)
+		return rf_give_up(RF_EXIT_CONFIG, err);
+	return RF_EXIT_YES;
+}
+
+int rf_start(struct daemon *d, const char *socket)
+{
+	struct iovec memory[RF_AREAS_MAX];
+	char err[512];
+	uint64_t salt;
+	int code = RF_EXIT_YES;
+
+	d->managed = calloc(d->config.volumes, sizeof(*d->managed));
+	if (!d->managed || getrandom(&d->incarnation, sizeof(d->incarnation), 0) != 8 ||
+	    getrandom(&salt, sizeof(salt), 0) != 8)
+		return rf_give_up(RF_EXIT_AGAIN, "out of memory");
+	d->incarnation |= 1; /* never 0 */
+	for (uint32_t i = 0; i < d->config.areas && !code; i++)
+		code = open_area(d, i);
+	if (!code)
+		code = start_helpers(d);
+	if (!code && rf_loop_open(&d->loop, LOOP_ENTRIES, err, sizeof(err)) != 0)
+		code = rf_give_up(RF_EXIT_UNREACHABLE, err);
+	if (!code && rf_seal_open(&d->seal, d->incarnation, salt) != 0)
+		code = rf_give_up(RF_EXIT_AGAIN, "libsodium cannot be used");
+	if (!code)
+		rf_seal_keys(d->seal, &d->keys);
+	for (uint32_t i = 0; i < d->parts && !code; i++)
+		code = start_node(d->part[i], &memory[i]);
+	if (!code && rf_loop_register(d->loop, memory, d->parts) != 0)
+		code = rf_give_up(RF_EXIT_AGAIN,
+				  "disk buffers cannot be registered with io_uring: "
+				  "raise LimitMEMLOCK");
+	if (!code)
+		code = open_net(d);
+	if (!code)
+		code = open_control(d, socket);
+	return code;
+}
