@@ -172,18 +172,17 @@ static void loaded(struct rf_core *c, struct volume *v)
 	struct commit *k = &v->commit;
 
 	k->loading = false;
-	if (k->best_epoch == 0) {
-		rf_emit_say(c, v, RF_SAY_LOADED, 0, v->my_epoch, 0, 0);
-		rf_lead_loaded(c, v);
-		return;
-	}
+	/* Epoch 0: nothing was ever committed. That is written, too: else a late write
+	 * of an older leader would come to light under the next one. */
 	rf_assert(k->best_epoch < v->my_epoch);
 	k->version = k->best_version;
 	k->is_put = false;
-	if (RF_RULE(RECOMMIT, true))
+	if (RF_RULE(RECOMMIT, true)) {
 		write_half(c, v);
-	else
-		rf_lead_loaded(c, v);
+		return;
+	}
+	rf_emit_say(c, v, RF_SAY_LOADED, c->me, v->my_epoch, k->version, k->length);
+	rf_lead_loaded(c, v);
 }
 
 /* ---- going on ---- */

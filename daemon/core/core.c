@@ -446,10 +446,25 @@ static void hand_out(struct rf_core *c, struct rf_effects *out)
 	rf_assert(out->count == c->count);
 }
 
+/*
+ * This node stood still (a stopped process, a paused machine): what it did not see
+ * meanwhile is no silence. §4: everybody is owed the suspect time again.
+ */
+static void advance_gap(struct rf_core *c, uint64_t now)
+{
+	if (now - c->now < c->hb_ns + c->suspect_ns / 2)
+		return;
+	c->awake_ns = now;
+	for (uint32_t i = 0; i < c->volumes; i++)
+		c->volume[i].seen_ns = now;
+}
+
 void rf_core_step(struct rf_core *c, const struct rf_event *e, struct rf_effects *out)
 {
 	rf_assert(e->kind >= RF_EV_TICK && e->kind <= RF_EV_LAST);
 	rf_assert(e->now_ns >= c->now);
+	if (RF_RULE(GAP, c->join.stage == JOIN_DONE))
+		advance_gap(c, e->now_ns);
 	c->now = e->now_ns;
 	if (e->unix_ns)
 		c->unix_ns = e->unix_ns;

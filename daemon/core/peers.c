@@ -22,17 +22,29 @@ bool rf_peer_hears(const struct rf_core *c, uint32_t node)
 	return p->net_ns && c->now - p->net_ns < c->suspect_ns;
 }
 
-/* §4 "whose slots beat"; a slot that was never seen to move is unknown, and counts
- * as beating for the slot timeout: neither instant nor endless (CASES 19). */
+/*
+ * §4 "whose slots beat". Unknown counts as beating for the slot timeout, neither
+ * instant nor endless (CASES 19): a slot that was never seen to move, or whose
+ * node fell silent on the network and which nobody has looked at since.
+ */
 bool rf_peer_beats(const struct rf_core *c, uint32_t node)
 {
 	const struct peer *p = &c->peer[node];
+	uint64_t since = p->moved_ns ? p->moved_ns : p->first_ns, quiet;
+	bool looked;
+
+	if (since < c->awake_ns)
+		since = c->awake_ns;
+	quiet = c->now - since;
+	looked = p->moved_ns && p->read_ns >= since + c->suspect_ns;
 
 	if (p->state != RF_SLOT_JOINED)
 		return false;
-	if (p->moved_ns)
-		return c->now - p->moved_ns < c->suspect_ns;
-	return c->now - p->first_ns < c->super.timing.slot_timeout_ms * RF_MS_NS;
+	if (p->moved_ns && quiet < c->suspect_ns)
+		return true;
+	if (p->moved_ns && !RF_RULE(BEATS_LOOK, !looked))
+		return false;
+	return quiet < c->super.timing.slot_timeout_ms * RF_MS_NS;
 }
 
 void rf_peers_fill(struct rf_core *c, uint8_t *hears)
@@ -141,6 +153,7 @@ void rf_peer_slot(struct rf_core *c, uint32_t node, const uint8_t *record)
 	}
 	if (s.seq < p->disk_seq)
 		return;
+	p->read_ns = c->now;
 	moved = s.seq > p->seq;
 	if (s.seq > p->disk_seq) {
 		p->disk_seq = s.seq;

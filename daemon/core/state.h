@@ -268,6 +268,7 @@ struct rf_core {
 	uint64_t incarnation, generation, seq; /* seq of the slot as last encoded */
 	struct join join;
 	uint64_t joined_ns;
+	uint64_t awake_ns; /* when this node last went on after a standstill */
 	uint64_t beat_ns;                  /* next heartbeat */
 	uint64_t own_ns;                   /* own slot last read good */
 	uint8_t own_busy, slots_busy;      /* disks with such a read in flight */
