@@ -110,7 +110,7 @@ static bool knows(const struct fence *f, const char *setting)
 static int finish_gate(struct parse *p, struct rf_config_volume *v)
 {
 	if (!*v->gate)
-		snprintf(v->gate, sizeof(v->gate), "%s", v->name);
+		memcpy(v->gate, v->name, sizeof(v->gate));
 	return *v->device
 		       ? 0
 		       : bad_at(p, v->where, "volume %s: fence = gate needs device", v->name);
