@@ -93,7 +93,7 @@ static bool may_free(const struct rf_core *c)
 					       v->history_push.busy || v->commit_busy))
 			return false;
 	}
-	return c->leaving;
+	return c->leaving && c->join.stage == JOIN_DONE;
 }
 
 static void encode_slot(struct rf_core *c)
