@@ -10,25 +10,6 @@
 
 #include "state.h"
 
-/* ---- pushing ---- */
-
-static void push_ballot(struct rf_core *c, struct volume *v)
-{
-	struct io io = {
-		.write_offset = rf_geo_ballot(&c->super, v->number, c->me),
-		.write_len = rf_sector(c),
-		.data = v->ballot_bytes,
-		.data_len = RF_RECORD_BYTES,
-		.read_offset = rf_geo_region(&c->super, v->number),
-		.read_len = (uint32_t)rf_geo_region_bytes(&c->super),
-	};
-
-	for (uint32_t d = 0; d < c->disks; d++)
-		if (rf_push_due(&v->ballot, d) &&
-		    rf_op_start(c, OP_BALLOT, d, v->number, 0, v->ballot.version, &io))
-			rf_push_given(&v->ballot, d);
-}
-
 static void enter(struct rf_core *c, struct volume *v, enum phase phase)
 {
 	struct ballot_step *s = &v->step;
@@ -38,7 +19,7 @@ static void enter(struct rf_core *c, struct volume *v, enum phase phase)
 	s->phase = phase;
 	s->id = v->ballot.version;
 	s->done = s->failed = 0;
-	rf_ballot_encode(v->ballot_bytes, &c->super.id, v->number, c->me, &v->mine);
+	rf_ballot_encode(v->ballot.bytes, &c->super.id, v->number, c->me, &v->mine);
 	rf_emit_say(c, v, RF_SAY_BALLOT, c->me, v->mine.instance, s->number, phase);
 }
 
@@ -205,36 +186,27 @@ static bool checked(const struct ballot_step *s, enum finding found)
 	return !RF_RULE(PHASE1_CHECK, true) && found == FIND_HIGHER;
 }
 
-void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, int status,
-		    bool wrote, const uint8_t *region, size_t len)
+void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, bool wrote,
+		    const uint8_t *region)
 {
 	struct ballot_step *s = &v->step;
-	bool whole = status == 0 && len >= rf_geo_region_bytes(&c->super);
 	bool second =
 		v->mine.bal && v->mine.bal == v->mine.mbal && op->tag == v->ballot.version;
 	enum finding found;
 
-	rf_push_wrote(&v->ballot, op->disk, op->tag, wrote);
 	if (wrote && second) /* §5: the fresh read counts only such disks */
 		v->phase2 |= DISK_BIT(op->disk);
-	if (whole)
+	if (region)
 		rf_region_judge(c, v, op->disk, region, v->my_epoch);
 	if (v->role != RF_ROLE_CLAIMING || s->phase == PHASE_NONE || op->tag != s->id)
 		return;
-	if (!whole) {
+	found = region ? examine(c, v, region) : FIND_UNREADABLE;
+	if (found == FIND_UNREADABLE)
 		s->failed |= DISK_BIT(op->disk);
-		return;
-	}
-	found = examine(c, v, region);
-	if (found == FIND_UNREADABLE) {
-		s->failed |= DISK_BIT(op->disk);
-		return;
-	}
-	if (!checked(s, found)) {
+	else if (checked(s, found))
+		s->done |= DISK_BIT(op->disk);
+	else
 		lose_ballot(c, v, found);
-		return;
-	}
-	s->done |= DISK_BIT(op->disk);
 }
 
 void rf_ballot_begin(struct rf_core *c, struct volume *v)
@@ -269,5 +241,5 @@ static void run_ballot(struct rf_core *c, struct volume *v)
 void rf_ballot_advance(struct rf_core *c, struct volume *v)
 {
 	run_ballot(c, v);
-	push_ballot(c, v); /* after the run: disks that were busy get the newest, too */
+	rf_push(c, &v->ballot); /* after the run: disks that were busy get the newest, too */
 }

@@ -89,8 +89,8 @@ static bool may_free(const struct rf_core *c)
 
 		if (v->slot_open || v->role == RF_ROLE_CLOSING)
 			return false;
-		if (RF_RULE(FREE_IDLE, v->ballot.busy || v->sector.busy ||
-					       v->history_push.busy || v->commit_busy))
+		if (RF_RULE(FREE_IDLE, v->busy[OP_BALLOT] | v->busy[OP_EPOCH] |
+					       v->busy[OP_HISTORY] | v->busy[OP_COMMIT]))
 			return false;
 	}
 	return c->leaving && c->join.stage == JOIN_DONE;
@@ -100,8 +100,9 @@ static void encode_slot(struct rf_core *c)
 {
 	struct rf_slot *s = &c->slot_record;
 
+	rf_assert(c->slot.version == c->seq + 1);
 	memset(s, 0, sizeof(*s));
-	s->seq = ++c->seq;
+	s->seq = c->seq = c->slot.version;
 	s->incarnation = c->incarnation;
 	s->generation = c->generation;
 	s->unix_ns = c->unix_ns;
@@ -118,95 +119,61 @@ static void encode_slot(struct rf_core *c)
 	fill_gates(c, s);
 	fill_grants(c, s);
 	fill_want(c, s);
-	rf_slot_encode(c->slot_bytes, &c->super.id, c->me, s);
-	c->slot_encoded = c->slot.version;
+	rf_slot_encode(c->slot.bytes, &c->super.id, c->me, s);
 }
 
 void rf_slot_change(struct rf_core *c)
 {
-	if (c->slot.version == c->slot_encoded)
-		c->slot.version++;
-	rf_assert(c->slot.version == c->slot_encoded + 1);
+	c->slot.version = c->seq + 1;
 }
 
 /* ---- own slot: writing ---- */
 
 /* The volume whose region is read behind the slot write: one that opens comes
  * first, for it waits. The others are read when the write is done. */
-static struct volume *chained_volume(struct rf_core *c)
+static uint32_t chained_volume(const struct rf_core *c)
 {
-	struct volume *found = NULL;
+	uint32_t found = RF_NO_VOLUME;
 
 	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
-
-		if (rf_renewing(v) &&
-		    (!found || (v->role == RF_ROLE_OPENING && found->role != RF_ROLE_OPENING)))
-			found = v;
+		if (c->volume[i].role == RF_ROLE_OPENING)
+			return i;
+		if (rf_renewing(&c->volume[i]) && found == RF_NO_VOLUME)
+			found = i;
 	}
 	return found;
 }
 
 void rf_slot_push(struct rf_core *c)
 {
-	struct io io = {.write_len = rf_sector(c), .data_len = RF_RECORD_BYTES};
-	struct volume *v = chained_volume(c);
-
-	for (uint32_t d = 0; d < c->disks; d++) {
-		if (!rf_push_due(&c->slot, d))
-			continue;
-		if (c->slot_encoded != c->slot.version)
-			encode_slot(c);
-		io.data = c->slot_bytes;
-		io.write_offset = rf_geo_slot(&c->super, c->me);
-		if (v) { /* §8: [write own slot -> read claim region] */
-			io.read_offset = rf_geo_region(&c->super, v->number);
-			io.read_len = (uint32_t)rf_geo_region_bytes(&c->super);
-		}
-		if (rf_op_start(c, OP_SLOT, d, v ? v->number : RF_NO_VOLUME, 0, c->seq, &io))
-			rf_push_given(&c->slot, d);
-	}
+	if (!rf_push_wanted(c, &c->slot))
+		return;
+	c->slot.volume = chained_volume(c);
+	if (c->seq != c->slot.version)
+		encode_slot(c);
+	rf_push(c, &c->slot); /* §8: [write own slot -> read claim region] */
 }
 
 uint64_t rf_slot_majority(const struct rf_core *c)
 {
-	uint64_t best = 0;
-
-	for (uint32_t d = 0; d < c->disks; d++) {
-		uint32_t reached = 0;
-
-		for (uint32_t k = 0; k < c->disks; k++)
-			reached += c->slot_seq[k] >= c->slot_seq[d];
-		if (reached >= rf_majority(c->disks) && c->slot_seq[d] > best)
-			best = c->slot_seq[d];
-	}
-	return best;
+	return rf_majority_reaches(c->slot.done, c->disks);
 }
 
 static void renew_others(struct rf_core *c, const struct op *op)
 {
-	struct io io = {.read_len = (uint32_t)rf_geo_region_bytes(&c->super),
-			.begun_ns = op->begun_ns};
+	struct io io = {.purpose = OP_RENEW, .tag = op->tag, .begun_ns = op->begun_ns};
 
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		if (i == op->volume || !rf_renewing(&c->volume[i]))
-			continue;
-		io.read_offset = rf_geo_region(&c->super, i);
-		rf_op_start(c, OP_RENEW, op->disk, i, 0, op->tag, &io);
-	}
+	for (io.volume = 0; io.volume < c->volumes; io.volume++)
+		if (io.volume != op->volume && rf_renewing(&c->volume[io.volume]))
+			rf_op_start(c, op->disk, &io);
 }
 
-void rf_slot_wrote(struct rf_core *c, const struct op *op, int status, bool wrote,
-		   const uint8_t *data, size_t len)
+void rf_slot_wrote(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *region)
 {
-	rf_push_wrote(&c->slot, op->disk, c->slot.given[op->disk], wrote);
-	if (wrote && op->tag > c->slot_seq[op->disk])
-		c->slot_seq[op->disk] = op->tag;
 	if (!wrote || c->join.stage != JOIN_DONE)
 		return;
-	if (status == 0 && op->volume != RF_NO_VOLUME && len >= rf_geo_region_bytes(&c->super))
-		rf_lease_observe(c, &c->volume[op->volume], op->disk, op->begun_ns, op->tag,
-				 data);
+	if (region)
+		rf_lease_observe(c, &c->volume[op->volume], op, region);
 	renew_others(c, op);
 	if (c->beat_unsent && rf_slot_majority(c) >= op->tag)
 		rf_beat_send(c);
@@ -238,32 +205,21 @@ static bool stolen(const struct rf_core *c, const struct rf_slot *s)
 	       s->seq + STOLEN_BEATS > c->seq;
 }
 
-void rf_own_read(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len)
+void rf_own_read(struct rf_core *c, uint32_t disk, const uint8_t *read)
 {
 	struct rf_slot s;
 
 	if (c->join.stage != JOIN_DONE) {
-		rf_join_own(c, disk, status, data, len);
+		rf_join_own(c, disk, read);
 		return;
 	}
-	if (status != 0 || len < c->super.id.stride_bytes + RF_RECORD_BYTES)
-		return;
-	if (rf_slot_decode(data, &c->super.id, c->me, &s) == RF_RECORD_OK &&
+	if (rf_slot_decode(read, &c->super.id, c->me, &s) == RF_RECORD_OK &&
 	    RF_RULE(STOLEN, stolen(c, &s))) {
 		rf_emit_say(c, NULL, RF_SAY_STOLEN, c->me, 0, s.incarnation, s.generation);
 		rf_halt(c, RF_CAUSE_STOLEN);
 		return;
 	}
-	obey_mailbox(c, data + c->super.id.stride_bytes);
-}
-
-static void read_own(struct rf_core *c)
-{
-	struct io io = {.read_offset = rf_geo_slot(&c->super, c->me),
-			.read_len = 2 * c->super.id.stride_bytes};
-
-	for (uint32_t d = 0; d < c->disks; d++)
-		rf_op_start(c, OP_OWN, d, RF_NO_VOLUME, 0, 0, &io);
+	obey_mailbox(c, read + c->super.id.stride_bytes);
 }
 
 static void read_leaders(struct rf_core *c)
@@ -371,14 +327,9 @@ static void beat(struct rf_core *c)
 	if (c->beat_ns <= c->now)
 		c->beat_ns = c->now + c->hb_ns;
 	publish_health(c);
-	rf_op_sweep(c);
-	rf_push_retry(&c->slot);
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		rf_push_retry(&c->volume[i].sector);
-		rf_push_retry(&c->volume[i].history_push);
-	}
+	rf_push_retry(c);
 	rf_slot_change(c);
-	read_own(c);
+	rf_read(c, OP_OWN, RF_NO_VOLUME, 0, 0);
 	read_leaders(c);
 	rf_peers_scan(c);
 	rf_peers_isolation(c);

@@ -127,17 +127,6 @@ void rf_campaign_vote(struct rf_core *c, struct volume *v, uint32_t from, bool g
 	rf_bit_set(v->campaign.votes, from - 1, true);
 }
 
-void rf_campaign_region(struct rf_core *c, struct volume *v, uint32_t disk, bool good)
-{
-	(void)c;
-	if (v->role != RF_ROLE_CANDIDATE)
-		return;
-	if (good)
-		v->campaign.read_done |= DISK_BIT(disk);
-	else
-		v->campaign.read_failed |= DISK_BIT(disk);
-}
-
 void rf_campaign_mandate(struct rf_core *c, struct volume *v)
 {
 	if (v->role != RF_ROLE_FOLLOWER)
@@ -187,8 +176,6 @@ static uint64_t back_off(struct rf_core *c)
 static void ask(struct rf_core *c, struct volume *v)
 {
 	struct rf_msg m = {.kind = RF_WIRE_PREVOTE};
-	struct io io = {.read_offset = rf_geo_region(&c->super, v->number),
-			.read_len = (uint32_t)rf_geo_region_bytes(&c->super)};
 
 	m.prevote.epoch = v->campaign.epoch;
 	m.prevote.round = v->campaign.round;
@@ -197,8 +184,7 @@ static void ask(struct rf_core *c, struct volume *v)
 	m.prevote.hears = (uint16_t)hears_count(c);
 	if (!v->campaign.mandate)
 		rf_emit_send(c, 0, &m);
-	for (uint32_t d = 0; d < c->disks; d++)
-		rf_op_start(c, OP_REGION, d, v->number, 0, 0, &io);
+	rf_read(c, OP_REGION, v->number, 0, 0);
 }
 
 /* For the history: why this leadership, if it becomes one, began. */
@@ -235,7 +221,7 @@ static void begin(struct rf_core *c, struct volume *v)
 	note_cause(c, v);
 	a->epoch = next_epoch(v);
 	a->round++;
-	a->read_done = a->read_failed = 0;
+	a->read_done = 0;
 	a->until_ns = c->now + (slots ? 6 : 2) * c->hb_ns;
 	memset(a->votes, 0, sizeof(a->votes));
 	rf_bit_set(a->votes, c->me - 1, true);

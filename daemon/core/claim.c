@@ -80,6 +80,16 @@ enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint3
 	return verdict;
 }
 
+void rf_region_read(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region)
+{
+	rf_region_judge(c, v, disk, region, 0);
+	if (c->join.stage == JOIN_BALLOTS)
+		rf_join_region(c, v, disk, region);
+	v->look_done |= DISK_BIT(disk);
+	if (v->role == RF_ROLE_CANDIDATE)
+		v->campaign.read_done |= DISK_BIT(disk);
+}
+
 /* ---- looking again, when something hints at a change ---- */
 
 void rf_region_look(struct rf_core *c, struct volume *v)
@@ -92,9 +102,6 @@ void rf_region_look(struct rf_core *c, struct volume *v)
 
 void rf_region_look_advance(struct rf_core *c, struct volume *v)
 {
-	struct io io = {.read_offset = rf_geo_region(&c->super, v->number),
-			.read_len = (uint32_t)rf_geo_region_bytes(&c->super)};
-
 	if (!v->look_ns)
 		return;
 	if (rf_count(v->look_done) >= rf_majority(c->disks)) {
@@ -104,9 +111,7 @@ void rf_region_look_advance(struct rf_core *c, struct volume *v)
 	/* once at the wish, then once a beat, while disks do not answer */
 	if (v->look_ns != c->now && c->now < c->beat_ns)
 		return;
-	for (uint32_t d = 0; d < c->disks; d++)
-		if (!(v->look_done & DISK_BIT(d)))
-			rf_op_start(c, OP_REGION, d, v->number, 0, 0, &io);
+	rf_read(c, OP_REGION, v->number, 0, v->look_done);
 }
 
 /* ---- is anybody leading? ---- */

@@ -27,16 +27,18 @@ static void refuse(struct rf_core *c, struct volume *v)
 static void write_half(struct rf_core *c, struct volume *v)
 {
 	struct commit *k = &v->commit;
-	uint32_t sector = rf_sector(c);
-	uint32_t bytes = RF_RECORD_BYTES + k->length;
 	struct rf_state s = {.seq = ++k->id,
 			     .epoch = v->my_epoch,
 			     .version = k->version,
 			     .length_bytes = k->length,
 			     .payload_crc = rf_crc32c(v->payload, k->length)};
-	struct io io = {.data = v->half, .data_len = bytes};
+	struct io io = {.purpose = OP_COMMIT,
+			.volume = v->number,
+			.tag = s.seq,
+			.data = v->half,
+			.data_len = RF_RECORD_BYTES + k->length};
 
-	rf_assert(bytes <= rf_geo_half_bytes(&c->super));
+	rf_assert(!k->writing && io.data_len <= rf_geo_half_bytes(&c->super));
 	k->half = k->half_epoch[0] > k->half_epoch[1] ||
 		  (k->half_epoch[0] == k->half_epoch[1] &&
 		   k->half_version[0] > k->half_version[1]);
@@ -45,29 +47,22 @@ static void write_half(struct rf_core *c, struct volume *v)
 	k->began_ns = c->now;
 	rf_state_encode(v->half, &c->super.id, v->number, c->me, k->half, &s);
 	memcpy(v->half + RF_RECORD_BYTES, v->payload, k->length);
-	io.write_offset = rf_geo_state(&c->super, v->number, c->me, k->half);
-	io.write_len = (bytes + sector - 1) / sector * sector;
-	io.read_offset = rf_geo_region(&c->super, v->number);
-	io.read_len = (uint32_t)rf_geo_region_bytes(&c->super);
+	io.index = k->half;
 	for (uint32_t d = 0; d < c->disks; d++)
-		if (!rf_op_start(c, OP_COMMIT, d, v->number, 0, k->id, &io))
+		if (!rf_op_start(c, d, &io))
 			k->failed |= DISK_BIT(d); /* still busy with an older one */
 }
 
-void rf_commit_wrote(struct rf_core *c, struct volume *v, const struct op *op, int status,
-		     bool wrote, const uint8_t *region, size_t len)
+void rf_commit_wrote(struct rf_core *c, struct volume *v, const struct op *op,
+		     const uint8_t *region)
 {
 	struct commit *k = &v->commit;
-	enum rf_claim_verdict verdict;
+	enum rf_claim_verdict verdict = RF_CLAIM_UNREADABLE;
 
-	(void)wrote;
 	if (!k->writing || op->tag != k->id)
 		return;
-	if (status != 0 || len < rf_geo_region_bytes(&c->super)) {
-		k->failed |= DISK_BIT(op->disk);
-		return;
-	}
-	verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
+	if (region)
+		verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
 	if (RF_RULE(COMMIT_CHECK, verdict == RF_CLAIM_SUPERSEDED)) {
 		k->writing = false;
 		if (k->is_put)
@@ -137,34 +132,27 @@ static void weigh_half(struct rf_core *c, struct volume *v, uint32_t node, uint3
 	memcpy(v->payload, bytes + RF_RECORD_BYTES, s.length_bytes);
 }
 
-void rf_commit_states(struct rf_core *c, struct volume *v, uint32_t disk, int status,
-		      const uint8_t *data, size_t len)
+void rf_commit_states(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *states)
 {
 	struct commit *k = &v->commit;
 	uint64_t half = rf_geo_half_bytes(&c->super);
 
 	if (v->role != RF_ROLE_LOADING || !k->loading || k->done & DISK_BIT(disk))
 		return;
-	if (status != 0 || len < 2 * half * c->nodes) {
+	if (!states) {
 		v->read_retry_ns = c->now + c->hb_ns / 2;
 		return;
 	}
 	for (uint32_t j = 1; j <= c->nodes; j++)
 		for (uint32_t h = 0; h < 2; h++)
-			weigh_half(c, v, j, h, data + (2ull * (j - 1) + h) * half);
+			weigh_half(c, v, j, h, states + (2ull * (j - 1) + h) * half);
 	k->done |= DISK_BIT(disk);
 }
 
 static void read_states(struct rf_core *c, struct volume *v)
 {
-	struct io io = {.read_offset = rf_geo_state(&c->super, v->number, 1, 0),
-			.read_len = (uint32_t)(2 * rf_geo_half_bytes(&c->super) * c->nodes)};
-
-	if (c->now < v->read_retry_ns)
-		return;
-	for (uint32_t d = 0; d < c->disks; d++)
-		if (!(v->commit.done & DISK_BIT(d)))
-			rf_op_start(c, OP_STATES, d, v->number, 0, 0, &io);
+	if (c->now >= v->read_retry_ns)
+		rf_read(c, OP_STATES, v->number, 0, v->commit.done);
 }
 
 static void loaded(struct rf_core *c, struct volume *v)

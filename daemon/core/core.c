@@ -218,6 +218,10 @@ static void init_volumes(struct rf_core *c)
 		v->role = RF_ROLE_JOINING;
 		v->look_ns = c->now;
 		v->leader_said = UINT32_MAX;
+		v->ballot.purpose = OP_BALLOT;
+		v->sector.purpose = OP_EPOCH;
+		v->history_push.purpose = OP_HISTORY;
+		v->ballot.volume = v->sector.volume = v->history_push.volume = i;
 	}
 }
 
@@ -267,6 +271,7 @@ struct rf_core *rf_core_init(void *memory, const struct rf_core_config *cfg)
 	carve(cfg, memory, c);
 	init_times(c);
 	init_volumes(c);
+	c->slot.purpose = OP_SLOT;
 	c->join.began_ns = c->now;
 	return c;
 }

@@ -23,20 +23,7 @@ void rf_sector_set(struct rf_core *c, struct volume *v, uint32_t state)
 		.owner = c->me,
 		.state = state,
 	};
-	rf_epoch_encode(v->sector_bytes, &c->super.id, v->number, r);
-}
-
-void rf_sector_push(struct rf_core *c, struct volume *v)
-{
-	struct io io = {.write_offset = rf_geo_region(&c->super, v->number),
-			.write_len = rf_sector(c),
-			.data = v->sector_bytes,
-			.data_len = RF_RECORD_BYTES};
-
-	for (uint32_t d = 0; d < c->disks; d++)
-		if (rf_push_due(&v->sector, d) &&
-		    rf_op_start(c, OP_EPOCH, d, v->number, 0, v->sector.version, &io))
-			rf_push_given(&v->sector, d);
+	rf_epoch_encode(v->sector.bytes, &c->super.id, v->number, r);
 }
 
 /* ---- beginning ---- */
@@ -68,53 +55,32 @@ void rf_exclusion_begin(struct rf_core *c, struct volume *v)
 
 /* Only disks on which my phase 2 write is durable: three unrelated majorities need
  * not share a disk (§5). */
-static bool counts(const struct rf_core *c, const struct volume *v, uint32_t disk)
-{
-	(void)c;
-	if (RF_RULE(PHASE2_DISKS, true))
-		return v->phase2 & DISK_BIT(disk);
-	return true;
-}
-
 static void read_fresh(struct rf_core *c, struct volume *v)
 {
-	struct io region = {.read_offset = rf_geo_region(&c->super, v->number),
-			    .read_len = (uint32_t)rf_geo_region_bytes(&c->super)};
-	struct io slots = {.read_offset = rf_geo_slot(&c->super, 1),
-			   .read_len = (uint32_t)rf_geo_slots_bytes(&c->super)};
+	uint8_t never = RF_RULE(PHASE2_DISKS, true) ? (uint8_t)~v->phase2 : 0;
 
 	if (c->now < v->read_retry_ns)
 		return;
-	for (uint32_t d = 0; d < c->disks; d++) {
-		if (!counts(c, v, d))
-			continue;
-		if (!(v->fresh_region & DISK_BIT(d)))
-			rf_op_start(c, OP_FRESH, d, v->number, 0, v->my_epoch, &region);
-		if (!(v->fresh_slots & DISK_BIT(d)))
-			rf_op_start(c, OP_SLOTS, d, v->number, 0, v->my_epoch, &slots);
-	}
+	rf_read(c, OP_FRESH, v->number, 0, v->fresh_region | never);
+	rf_read(c, OP_SLOTS, v->number, 0, v->fresh_slots | never);
 }
 
-void rf_exclusion_region(struct rf_core *c, struct volume *v, uint32_t disk, int status,
-			 const uint8_t *data, size_t len)
+void rf_exclusion_region(struct rf_core *c, struct volume *v, const struct op *op,
+			 const uint8_t *region)
 {
-	enum rf_claim_verdict verdict;
+	enum rf_claim_verdict verdict = RF_CLAIM_UNREADABLE;
 
-	if (v->role != RF_ROLE_EXCLUDING)
+	if (v->role != RF_ROLE_EXCLUDING || op->tag != v->my_epoch)
 		return;
-	if (status != 0) {
-		v->read_retry_ns = c->now + c->hb_ns / 2;
-		return;
-	}
-	rf_assert(len >= rf_geo_region_bytes(&c->super));
-	verdict = rf_region_judge(c, v, disk, data, v->my_epoch);
+	if (region)
+		verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
 	if (RF_RULE(FRESH_REGION, verdict == RF_CLAIM_SUPERSEDED)) {
 		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
 		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
 	} else if (verdict == RF_CLAIM_UNREADABLE) {
 		v->read_retry_ns = c->now + c->hb_ns / 2;
 	} else {
-		v->fresh_region |= DISK_BIT(disk);
+		v->fresh_region |= DISK_BIT(op->disk);
 	}
 }
 
@@ -137,24 +103,25 @@ static void merge_slot(struct rf_core *c, struct volume *v, uint32_t node, uint3
 	x->incarnation = s.incarnation;
 }
 
-void rf_exclusion_slots(struct rf_core *c, struct volume *v, uint32_t disk, int status,
-			const uint8_t *data, size_t len)
+void rf_exclusion_slots(struct rf_core *c, struct volume *v, const struct op *op,
+			const uint8_t *slots)
 {
-	if (v->role != RF_ROLE_EXCLUDING || v->fresh_slots & DISK_BIT(disk))
+	if (v->role != RF_ROLE_EXCLUDING || op->tag != v->my_epoch ||
+	    v->fresh_slots & DISK_BIT(op->disk))
 		return;
-	if (status != 0 || len < rf_geo_slots_bytes(&c->super)) {
+	if (!slots) {
 		v->read_retry_ns = c->now + c->hb_ns / 2;
 		return;
 	}
 	for (uint32_t j = 1; j <= c->nodes; j++) {
-		const uint8_t *record = data + 2ull * (j - 1) * c->super.id.stride_bytes;
+		const uint8_t *record = slots + 2ull * (j - 1) * c->super.id.stride_bytes;
 
 		if (j == c->me)
 			continue;
 		rf_peer_slot(c, j, record);
-		merge_slot(c, v, j, disk, record);
+		merge_slot(c, v, j, op->disk, record);
 	}
-	v->fresh_slots |= DISK_BIT(disk);
+	v->fresh_slots |= DISK_BIT(op->disk);
 }
 
 /* ---- one node out ---- */
@@ -295,7 +262,7 @@ static void evict(struct rf_core *c, struct volume *v)
 	    c->now < v->evict_retry_ns)
 		return;
 	/* the target checks the epoch sector itself */
-	if (!rf_push_settled(c, &v->sector, v->sector.version))
+	if (!rf_push_settled(c, &v->sector))
 		return;
 	v->evicting = true;
 	rf_emit_fence(c, RF_DO_EVICT, v->number, v->my_epoch, c->incarnation, 0);
@@ -333,8 +300,7 @@ static void poll(struct rf_core *c, struct volume *v)
 
 void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 {
-	if (v->my_epoch)
-		rf_sector_push(c, v);
+	rf_push(c, &v->sector);
 	if (v->role != RF_ROLE_EXCLUDING)
 		return;
 	if (RF_RULE(FRESH_REGION, v->decided > v->my_epoch)) { /* learnt by another read */
@@ -355,7 +321,7 @@ void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 		poll(c, v);
 		return;
 	}
-	if (!rf_push_settled(c, &v->sector, v->sector.version))
+	if (!rf_push_settled(c, &v->sector))
 		return;
 	rf_emit_say(c, v, RF_SAY_EXCLUDED, c->me, v->my_epoch, v->excluded_by,
 		    c->now - v->mark_ns);

@@ -21,6 +21,15 @@ static void enter(struct rf_core *c, enum join_stage stage)
 	j->look_ns = c->now;
 }
 
+/* Once a beat. */
+static bool again(struct rf_core *c, uint64_t *at_ns)
+{
+	if (c->now < *at_ns)
+		return false;
+	*at_ns = c->now + c->hb_ns;
+	return true;
+}
+
 static void refuse(struct rf_core *c, uint64_t incarnation, uint64_t generation)
 {
 	rf_emit_say(c, NULL, RF_SAY_JOIN_REFUSED, c->me, 0, incarnation, generation);
@@ -52,13 +61,12 @@ static void own_slot(struct rf_core *c, uint32_t disk, const uint8_t *record)
 	c->order_seq = s.order_seq;
 }
 
-void rf_join_slots(struct rf_core *c, uint32_t disk, int status, const uint8_t *data,
-		   size_t len)
+void rf_join_slots(struct rf_core *c, uint32_t disk, const uint8_t *slots)
 {
-	if (c->join.stage != JOIN_READ || status != 0 || len < rf_geo_slots_bytes(&c->super))
+	if (c->join.stage != JOIN_READ)
 		return;
 	for (uint32_t n = 1; n <= c->nodes; n++) {
-		const uint8_t *record = data + 2ull * (n - 1) * c->super.id.stride_bytes;
+		const uint8_t *record = slots + 2ull * (n - 1) * c->super.id.stride_bytes;
 
 		if (n == c->me)
 			own_slot(c, disk, record);
@@ -66,16 +74,6 @@ void rf_join_slots(struct rf_core *c, uint32_t disk, int status, const uint8_t *
 			rf_peer_slot(c, n, record);
 	}
 	c->join.done |= DISK_BIT(disk);
-}
-
-static void read_slots(struct rf_core *c)
-{
-	struct io io = {.read_offset = rf_geo_slot(&c->super, 1),
-			.read_len = (uint32_t)rf_geo_slots_bytes(&c->super)};
-
-	for (uint32_t d = 0; d < c->disks; d++)
-		if (!(c->join.done & DISK_BIT(d)))
-			rf_op_start(c, OP_SLOTS, d, RF_NO_VOLUME, 0, 0, &io);
 }
 
 /*
@@ -137,12 +135,8 @@ static void slots_read(struct rf_core *c)
 
 static void read_own(struct rf_core *c)
 {
-	struct io io = {.read_offset = rf_geo_slot(&c->super, c->me),
-			.read_len = 2 * c->super.id.stride_bytes};
-
-	c->join.look_ns = c->now + c->hb_ns;
-	for (uint32_t d = 0; d < c->disks; d++)
-		rf_op_start(c, OP_OWN, d, RF_NO_VOLUME, 0, 0, &io);
+	if (again(c, &c->join.look_ns))
+		rf_read(c, OP_OWN, RF_NO_VOLUME, 0, 0);
 }
 
 /*
@@ -166,13 +160,12 @@ static void look_watching(struct rf_core *c, const struct rf_slot *s)
 	j->until_ns = c->now + watch_ns(c);
 }
 
-void rf_join_own(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len)
+void rf_join_own(struct rf_core *c, uint32_t disk, const uint8_t *record)
 {
 	struct join *j = &c->join;
 	struct rf_slot s;
 
-	if (status != 0 || len < RF_RECORD_BYTES ||
-	    rf_slot_decode(data, &c->super.id, c->me, &s) != RF_RECORD_OK)
+	if (rf_slot_decode(record, &c->super.id, c->me, &s) != RF_RECORD_OK)
 		return;
 	memcpy(c->peer[c->me].host, s.host, sizeof(s.host)); /* who holds it, if not I */
 	if (j->stage == JOIN_WATCH && RF_RULE(JOIN_WATCH, j->own_found)) {
@@ -208,17 +201,15 @@ void rf_join_revoked(struct rf_core *c, uint32_t volume, uint32_t result)
 static void revoke_old(struct rf_core *c)
 {
 	struct join *j = &c->join;
-	bool again = c->now >= j->retry_ns, all = true;
+	bool due = again(c, &j->retry_ns), all = true;
 
-	if (again)
-		j->retry_ns = c->now + c->hb_ns;
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		struct closing *k = &c->volume[i].closing;
 
 		if (k->drained)
 			continue;
 		all = false;
-		if (again && !k->revoking) {
+		if (due && !k->revoking) {
 			k->revoking = true;
 			rf_emit_fence(c, RF_DO_REVOKE, i, 0, j->old_incarnation, 0);
 		}
@@ -252,21 +243,16 @@ void rf_join_region(struct rf_core *c, struct volume *v, uint32_t disk, const ui
 
 static void read_ballots(struct rf_core *c)
 {
-	struct io io = {.read_len = (uint32_t)rf_geo_region_bytes(&c->super)};
-	bool again = c->now >= c->join.look_ns, all = true;
+	bool due = again(c, &c->join.look_ns), all = true;
 
-	if (again)
-		c->join.look_ns = c->now + c->hb_ns;
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		struct volume *v = &c->volume[i];
 
 		if (rf_count(v->join_done) >= rf_majority(c->disks))
 			continue;
 		all = false;
-		io.read_offset = rf_geo_region(&c->super, i);
-		for (uint32_t d = 0; again && d < c->disks; d++)
-			if (!(v->join_done & DISK_BIT(d)))
-				rf_op_start(c, OP_REGION, d, i, 0, 0, &io);
+		if (due)
+			rf_read(c, OP_REGION, i, 0, v->join_done);
 	}
 	if (all)
 		enter(c, JOIN_WRITE);
@@ -298,13 +284,10 @@ static void write_life(struct rf_core *c)
 		c->seq = j->old_seq + SEQUENCE_JUMP;
 		rf_slot_change(c);
 	}
-	if (c->now >= j->look_ns) {
-		j->look_ns = c->now + c->hb_ns;
-		rf_op_sweep(c);
-		rf_push_retry(&c->slot);
-	}
+	if (again(c, &j->look_ns))
+		rf_push_retry(c);
 	rf_slot_push(c);
-	if (!rf_push_settled(c, &c->slot, c->slot.version))
+	if (!rf_push_settled(c, &c->slot))
 		return;
 	j->until_ns = c->now + 2 * c->hb_ns;
 	enter(c, JOIN_SETTLE);
@@ -317,13 +300,10 @@ static void settle(struct rf_core *c)
 {
 	struct join *j = &c->join;
 
-	if (c->now >= j->look_ns) {
-		j->look_ns = c->now + c->hb_ns;
-		rf_op_sweep(c);
-		rf_push_retry(&c->slot);
-	}
+	if (again(c, &j->look_ns))
+		rf_push_retry(c);
 	rf_slot_push(c);
-	if (c->now >= j->until_ns && rf_push_settled(c, &c->slot, c->slot.version))
+	if (c->now >= j->until_ns && rf_push_settled(c, &c->slot))
 		enter(c, JOIN_CHECK);
 }
 
@@ -353,14 +333,12 @@ void rf_join_advance(struct rf_core *c)
 		    (rf_count(j->done) >= rf_majority(c->disks) &&
 		     c->now - j->began_ns >= c->hb_ns)) {
 			slots_read(c);
-		} else if (c->now >= j->look_ns) {
-			j->look_ns = c->now + c->hb_ns;
-			read_slots(c);
+		} else if (again(c, &j->look_ns)) {
+			rf_read(c, OP_SLOTS, RF_NO_VOLUME, 0, j->done);
 		}
 		break;
 	case JOIN_WATCH:
-		if (c->now >= j->look_ns)
-			read_own(c);
+		read_own(c);
 		if (c->now >= j->until_ns)
 			begin_revoke(c);
 		break;
@@ -379,7 +357,7 @@ void rf_join_advance(struct rf_core *c)
 	case JOIN_CHECK:
 		if (rf_count(j->done) >= rf_majority(c->disks))
 			joined(c);
-		else if (c->now >= j->look_ns)
+		else
 			read_own(c);
 		break;
 	case JOIN_DONE:

@@ -12,24 +12,6 @@
 
 /* ---- history ---- */
 
-void rf_history_push(struct rf_core *c, struct volume *v)
-{
-	struct rf_history *h = &v->history;
-	uint32_t index = (uint32_t)(v->my_epoch % c->super.history);
-	struct io io = {.write_offset = rf_geo_history(&c->super, v->number, index),
-			.write_len = rf_sector(c),
-			.data = v->history_bytes,
-			.data_len = RF_RECORD_BYTES};
-
-	for (uint32_t d = 0; d < c->disks; d++) {
-		if (!rf_push_due(&v->history_push, d))
-			continue;
-		rf_history_encode(v->history_bytes, &c->super.id, v->number, index, h);
-		if (rf_op_start(c, OP_HISTORY, d, v->number, 0, v->history_push.version, &io))
-			rf_push_given(&v->history_push, d);
-	}
-}
-
 static void history_change(struct rf_core *c, struct volume *v)
 {
 	struct rf_history *h = &v->history;
@@ -41,6 +23,9 @@ static void history_change(struct rf_core *c, struct volume *v)
 	h->excluded_by = v->excluded_by;
 	__builtin_memcpy(h->host, c->cfg.host, sizeof(h->host));
 	v->history_push.version++;
+	v->history_push.index = (uint32_t)(v->my_epoch % c->super.history);
+	rf_history_encode(v->history_push.bytes, &c->super.id, v->number, v->history_push.index,
+			  h);
 }
 
 /* ---- up ---- */
@@ -253,11 +238,11 @@ static void close_slot(struct rf_core *c, struct volume *v)
 	}
 	if (!k->by_epoch && v->sector_record.state != RF_EPOCH_RELEASED) {
 		rf_sector_set(c, v, RF_EPOCH_RELEASED);
-		rf_sector_push(c, v);
+		rf_push(c, &v->sector);
 	}
 	if (!k->close_seq || rf_slot_majority(c) < k->close_seq)
 		return;
-	if (!k->by_epoch && !rf_push_settled(c, &v->sector, v->sector.version))
+	if (!k->by_epoch && !rf_push_settled(c, &v->sector))
 		return;
 	finish(c, v);
 }
@@ -266,8 +251,7 @@ void rf_lead_advance(struct rf_core *c, struct volume *v)
 {
 	struct closing *k = &v->closing;
 
-	if (v->history_push.version)
-		rf_history_push(c, v);
+	rf_push(c, &v->history_push);
 	if (v->role != RF_ROLE_CLOSING)
 		return;
 	if (!k->drained && !k->revoking && c->now >= k->retry_ns)

@@ -31,25 +31,6 @@ void rf_lease_open(struct rf_core *c, struct volume *v)
 	rf_slot_change(c);
 }
 
-/* The latest time that a majority of disks reaches. */
-static uint64_t vouched(const struct rf_core *c, const struct volume *v)
-{
-	uint64_t best = 0;
-
-	for (uint32_t d = 0; d < c->disks; d++) {
-		uint64_t at = v->lease.renewed_ns[d];
-		uint32_t reached = 0;
-
-		for (uint32_t k = 0; k < c->disks; k++)
-			reached += v->lease.renewed_ns[k] >= at;
-		if (at > best && RF_RULE(MAJORITY, true) && reached >= rf_majority(c->disks))
-			best = at;
-		else if (at > best && !RF_RULE(MAJORITY, true))
-			best = at;
-	}
-	return best;
-}
-
 static void grant(struct rf_core *c, struct volume *v)
 {
 	struct lease *l = &v->lease;
@@ -67,7 +48,7 @@ static void grant(struct rf_core *c, struct volume *v)
 static void extend(struct rf_core *c, struct volume *v, uint64_t begun_ns)
 {
 	struct lease *l = &v->lease;
-	uint64_t deadline = vouched(c, v);
+	uint64_t deadline = rf_majority_reaches(l->renewed_ns, c->disks);
 	int64_t margin = (int64_t)(l->deadline_ns - c->now);
 
 	if (!deadline)
@@ -97,16 +78,16 @@ static void restore_sector(struct rf_core *c, struct volume *v, uint32_t disk)
 	rf_sector_set(c, v, RF_EPOCH_CLAIMED);
 }
 
-void rf_lease_observe(struct rf_core *c, struct volume *v, uint32_t disk, uint64_t begun_ns,
-		      uint64_t seq, const uint8_t *region)
+void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
+		      const uint8_t *region)
 {
 	struct lease *l = &v->lease;
 	enum rf_claim_verdict verdict;
-	uint64_t at = RF_RULE(TIME_BEFORE, true) ? begun_ns : c->now; /* §2.4 */
+	uint64_t at = RF_RULE(TIME_BEFORE, true) ? op->begun_ns : c->now; /* §2.4 */
 
-	if (!rf_renewing(v) || !l->open_seq || seq < l->open_seq)
+	if (!rf_renewing(v) || !l->open_seq || op->tag < l->open_seq)
 		return;
-	verdict = rf_region_judge(c, v, disk, region, v->my_epoch);
+	verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
 	if (RF_RULE(RENEW_CHECK, verdict == RF_CLAIM_SUPERSEDED)) {
 		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
 		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
@@ -116,10 +97,10 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, uint32_t disk, uint64
 	if (verdict == RF_CLAIM_UNREADABLE || verdict == RF_CLAIM_RELEASED)
 		return;
 	if (verdict == RF_CLAIM_OTHER)
-		restore_sector(c, v, disk);
-	if (at > l->renewed_ns[disk])
-		l->renewed_ns[disk] = at;
-	extend(c, v, begun_ns);
+		restore_sector(c, v, op->disk);
+	if (at > l->renewed_ns[op->disk])
+		l->renewed_ns[op->disk] = at;
+	extend(c, v, op->begun_ns);
 }
 
 void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result)

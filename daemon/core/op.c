@@ -11,46 +11,94 @@
 
 #include "state.h"
 
-uint32_t rf_sector(const struct rf_core *c)
+/* Pushes by what carries them out. */
+static struct push *push_of(struct rf_core *c, const struct op *op)
 {
-	return c->super.sector_bytes;
+	switch ((enum purpose)op->purpose) {
+	case OP_SLOT:
+		return &c->slot;
+	case OP_BALLOT:
+		return &c->volume[op->volume].ballot;
+	case OP_EPOCH:
+		return &c->volume[op->volume].sector;
+	case OP_HISTORY:
+		return &c->volume[op->volume].history_push;
+	default:
+		return NULL;
+	}
 }
 
 /* Which disks are busy with operations of this purpose. */
-static uint8_t *busy_mask(struct rf_core *c, const struct op *op)
+static uint8_t *busy_mask(struct rf_core *c, enum purpose purpose, uint32_t volume,
+			  uint32_t index)
 {
-	struct volume *v = op->volume < c->volumes ? &c->volume[op->volume] : NULL;
+	rf_assert(purpose > OP_NONE && purpose <= OP_LAST);
+	if (purpose == OP_PEER)
+		return &c->peer[index].busy;
+	if (purpose == OP_SLOT || volume == RF_NO_VOLUME)
+		return &c->busy[purpose];
+	rf_assert(volume < c->volumes);
+	return &c->volume[volume].busy[purpose];
+}
 
-	switch ((enum purpose)op->purpose) {
+/*
+ * The map of all I/O: what is written, and what is read (behind it, §2.3). Of a
+ * volume that is the claim region, unless said otherwise.
+ */
+static void place(const struct rf_core *c, const struct io *io, struct rf_effect *e)
+{
+	const struct rf_super *s = &c->super;
+	bool on_volume = io->volume != RF_NO_VOLUME;
+	uint64_t write = 0, read = on_volume ? rf_geo_region(s, io->volume) : 0;
+	uint64_t length = on_volume ? rf_geo_region_bytes(s) : 0;
+
+	switch (io->purpose) {
 	case OP_SLOT:
-		return &c->slot.busy;
-	case OP_OWN:
-		return &c->own_busy;
-	case OP_PEER:
-		return &c->peer[op->node].busy;
-	case OP_SLOTS:
-		return v ? &v->slots_busy : &c->slots_busy;
-	case OP_REGION:
-		return &v->look_busy;
-	case OP_RENEW:
-		return &v->renew_busy;
-	case OP_FRESH:
-		return &v->fresh_busy;
+		write = rf_geo_slot(s, c->me);
+		break;
 	case OP_BALLOT:
-		return &v->ballot.busy;
-	case OP_EPOCH:
-		return &v->sector.busy;
-	case OP_HISTORY:
-		return &v->history_push.busy;
-	case OP_STATES:
-		return &v->states_busy;
+		write = rf_geo_ballot(s, io->volume, c->me);
+		break;
 	case OP_COMMIT:
-		return &v->commit_busy;
-	case OP_NONE:
+		write = rf_geo_state(s, io->volume, c->me, io->index);
+		break;
+	case OP_EPOCH:
+		write = read;
+		length = 0;
+		break;
+	case OP_HISTORY:
+		write = rf_geo_history(s, io->volume, io->index);
+		length = 0;
+		break;
+	case OP_OWN: /* and the mailbox behind it */
+		read = rf_geo_slot(s, c->me);
+		length = 2 * s->id.stride_bytes;
+		break;
+	case OP_PEER:
+		read = rf_geo_slot(s, io->index);
+		length = s->sector_bytes;
+		break;
+	case OP_SLOTS:
+		read = rf_geo_slot(s, 1);
+		length = rf_geo_slots_bytes(s);
+		break;
+	case OP_STATES:
+		read = rf_geo_state(s, io->volume, 1, 0);
+		length = 2 * rf_geo_half_bytes(s) * c->nodes;
+		break;
+	default: /* OP_REGION, OP_RENEW, OP_FRESH */
 		break;
 	}
-	rf_assert(!"an operation has a purpose");
-	return NULL;
+	e->io.write_offset = write;
+	e->io.write_len =
+		(io->data_len + s->sector_bytes - 1) / s->sector_bytes * s->sector_bytes;
+	e->io.read_offset = read;
+	e->io.read_len = (uint32_t)length;
+	e->io.data = io->data;
+	e->io.data_len = io->data_len;
+	/* nothing of the superblock is ever written; a write has content, a read a length */
+	rf_assert(!io->data_len || write >= rf_geo_slot(s, 1));
+	rf_assert((write != 0) == (io->data_len != 0) && (write || length));
 }
 
 static struct op *op_free(struct rf_core *c)
@@ -66,45 +114,51 @@ static struct op *op_free(struct rf_core *c)
 	return NULL;
 }
 
-bool rf_op_start(struct rf_core *c, enum purpose purpose, uint32_t disk, uint32_t volume,
-		 uint32_t node, uint64_t tag, const struct io *io)
+bool rf_op_start(struct rf_core *c, uint32_t disk, const struct io *io)
 {
-	struct op want = {.purpose = (uint8_t)purpose, .volume = volume, .node = node};
-	uint8_t *busy = busy_mask(c, &want);
+	uint8_t *busy = busy_mask(c, io->purpose, io->volume, io->index);
 	struct rf_effect *e;
 	struct op *op;
 
 	rf_assert(disk < c->disks);
-	rf_assert(io->write_len || io->read_len);
 	if (RF_RULE(BUSY, *busy & DISK_BIT(disk)))
 		return false;
 	op = op_free(c);
 	if (!op)
 		return false;
-	*op = (struct op){
-		.purpose = (uint8_t)purpose,
-		.disk = (uint8_t)disk,
-		.writes = io->write_len != 0,
-		.generation = (uint16_t)(op->generation + 1),
-		.volume = volume,
-		.node = node,
-		/* §2.4: taken before it is submitted */
-		.begun_ns = io->begun_ns ? io->begun_ns : c->now,
-		.tag = tag,
-	};
 	*busy |= DISK_BIT(disk);
 	e = rf_emit(c, RF_DO_IO);
+	place(c, io, e);
+	*op = (struct op){
+		.purpose = (uint8_t)io->purpose,
+		.disk = (uint8_t)disk,
+		.writes = io->data_len != 0,
+		.generation = (uint16_t)(op->generation + 1),
+		.volume = io->volume,
+		.index = io->index,
+		.read_len = e->io.read_len,
+		/* §2.4: taken before it is submitted */
+		.begun_ns = io->begun_ns ? io->begun_ns : c->now,
+		.tag = io->tag,
+	};
+	rf_assert(op->begun_ns <= c->now);
 	e->io.op = (uint32_t)op->generation << 16 | (uint32_t)(op - c->op + 1);
 	e->io.disk = disk;
-	e->io.write_offset = io->write_offset;
-	e->io.write_len = io->write_len;
-	e->io.read_offset = io->read_offset;
-	e->io.read_len = io->read_len;
-	e->io.data = io->data;
-	e->io.data_len = io->data_len;
 	/* a renewal that took a whole lease would be over when it came */
 	e->io.deadline_ns = c->now + c->lease_ns;
 	return true;
+}
+
+void rf_read(struct rf_core *c, enum purpose purpose, uint32_t volume, uint32_t index,
+	     uint8_t done)
+{
+	struct io io = {.purpose = purpose, .volume = volume, .index = index};
+
+	if (volume != RF_NO_VOLUME)
+		io.tag = c->volume[volume].my_epoch;
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (!(done & DISK_BIT(d)))
+			rf_op_start(c, d, &io);
 }
 
 static struct op *op_find(struct rf_core *c, uint32_t id)
@@ -159,76 +213,62 @@ static void note_status(struct rf_core *c, const struct op *op, int status, bool
 	disk->failing = true;
 }
 
-static void dispatch_volume(struct rf_core *c, const struct op *op, int status, bool wrote,
-			    const uint8_t *data, size_t len)
+static void push_wrote(struct push *p, uint32_t disk, uint64_t version, bool wrote)
 {
-	struct volume *v = &c->volume[op->volume];
-	bool whole = status == 0 && len >= rf_geo_region_bytes(&c->super);
-
-	switch ((enum purpose)op->purpose) {
-	case OP_REGION:
-		if (whole)
-			rf_region_judge(c, v, op->disk, data, 0);
-		if (whole && c->join.stage == JOIN_BALLOTS)
-			rf_join_region(c, v, op->disk, data);
-		if (whole)
-			v->look_done |= DISK_BIT(op->disk);
-		rf_campaign_region(c, v, op->disk, whole);
-		break;
-	case OP_RENEW:
-		if (whole)
-			rf_lease_observe(c, v, op->disk, op->begun_ns, op->tag, data);
-		break;
-	case OP_FRESH:
-		if (op->tag == v->my_epoch)
-			rf_exclusion_region(c, v, op->disk, whole ? 0 : -EIO, data, len);
-		break;
-	case OP_SLOTS:
-		if (op->tag == v->my_epoch)
-			rf_exclusion_slots(c, v, op->disk, status, data, len);
-		break;
-	case OP_BALLOT:
-		rf_ballot_done(c, v, op, status, wrote, data, len);
-		break;
-	case OP_EPOCH:
-		rf_push_wrote(&v->sector, op->disk, op->tag, status == 0);
-		break;
-	case OP_HISTORY:
-		rf_push_wrote(&v->history_push, op->disk, op->tag, status == 0);
-		break;
-	case OP_STATES:
-		rf_commit_states(c, v, op->disk, status, data, len);
-		break;
-	case OP_COMMIT:
-		rf_commit_wrote(c, v, op, status, wrote, data, len);
-		break;
-	default:
-		rf_assert(!"an operation on a volume");
-	}
+	rf_assert(version && version <= p->version);
+	if (wrote && version > p->done[disk])
+		p->done[disk] = version;
+	else if (!wrote)
+		p->retry |= DISK_BIT(disk);
 }
 
-static void dispatch(struct rf_core *c, const struct op *op, int status, bool wrote,
-		     const uint8_t *data, size_t len)
+static void dispatch(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *read)
 {
+	struct volume *v = op->volume != RF_NO_VOLUME ? &c->volume[op->volume] : NULL;
+	struct push *p = push_of(c, op);
+
+	if (p)
+		push_wrote(p, op->disk, op->tag, wrote);
 	switch ((enum purpose)op->purpose) {
 	case OP_SLOT:
-		rf_slot_wrote(c, op, status, wrote, data, len);
+		rf_slot_wrote(c, op, wrote, read);
 		break;
 	case OP_OWN:
-		rf_own_read(c, op->disk, status, data, len);
+		if (read)
+			rf_own_read(c, op->disk, read);
 		break;
 	case OP_PEER:
-		if (status == 0 && len >= RF_RECORD_BYTES)
-			rf_peer_slot(c, op->node, data);
+		if (read)
+			rf_peer_slot(c, op->index, read);
 		break;
 	case OP_SLOTS:
-		if (op->volume == RF_NO_VOLUME)
-			rf_join_slots(c, op->disk, status, data, len);
-		else
-			dispatch_volume(c, op, status, wrote, data, len);
+		if (v)
+			rf_exclusion_slots(c, v, op, read);
+		else if (read)
+			rf_join_slots(c, op->disk, read);
 		break;
-	default:
-		dispatch_volume(c, op, status, wrote, data, len);
+	case OP_REGION:
+		if (read)
+			rf_region_read(c, v, op->disk, read);
+		break;
+	case OP_RENEW:
+		if (read)
+			rf_lease_observe(c, v, op, read);
+		break;
+	case OP_FRESH:
+		rf_exclusion_region(c, v, op, read);
+		break;
+	case OP_BALLOT:
+		rf_ballot_done(c, v, op, wrote, read);
+		break;
+	case OP_STATES:
+		rf_commit_states(c, v, op->disk, read);
+		break;
+	case OP_COMMIT:
+		rf_commit_wrote(c, v, op, read);
+		break;
+	default: /* OP_EPOCH, OP_HISTORY: pushed, and that is all */
+		break;
 	}
 }
 
@@ -242,7 +282,10 @@ static bool never_left(int status)
 
 static void set_free(struct rf_core *c, struct op *op)
 {
-	*busy_mask(c, op) &= (uint8_t)~DISK_BIT(op->disk);
+	uint8_t *busy = busy_mask(c, op->purpose, op->volume, op->index);
+
+	rf_assert(*busy & DISK_BIT(op->disk) || !RF_RULE(BUSY, true));
+	*busy &= (uint8_t)~DISK_BIT(op->disk);
 	op->purpose = OP_NONE;
 }
 
@@ -263,7 +306,79 @@ static void release(struct rf_core *c, struct op *op, int status, bool wrote)
 	}
 }
 
-void rf_op_sweep(struct rf_core *c)
+void rf_op_event(struct rf_core *c, const struct rf_event *e)
+{
+	struct op *op = op_find(c, e->io.op), was;
+	int status = e->io.status;
+	bool wrote;
+
+	if (!op)
+		return;
+	rf_assert(status <= 0);
+	was = *op;
+	wrote = op->writes && (status == 0 || e->io.wrote);
+	if (status == 0 && e->io.len < op->read_len)
+		status = -EIO; /* half a record is none */
+	if (op->late) {        /* RF_EV_IO_LATE: only now may the record be written again */
+		release(c, op, status, wrote);
+		return;
+	}
+	note_latency(c, op);
+	note_status(c, op, status, wrote);
+	if (status == -ETIME && e->kind == RF_EV_IO)
+		op->late = true;
+	else
+		release(c, op, status, wrote);
+	if (!c->halted)
+		dispatch(c, &was, wrote, status == 0 && was.read_len ? e->io.data : NULL);
+}
+
+/* ---- pushed records ---- */
+
+static bool push_due(struct rf_core *c, const struct push *p, uint32_t disk)
+{
+	uint8_t busy = *busy_mask(c, p->purpose, p->volume, 0);
+
+	return p->version != p->given[disk] && RF_RULE(BUSY, !(busy & DISK_BIT(disk)));
+}
+
+bool rf_push_wanted(struct rf_core *c, const struct push *p)
+{
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (push_due(c, p, d))
+			return true;
+	return false;
+}
+
+void rf_push(struct rf_core *c, struct push *p)
+{
+	struct io io = {.purpose = p->purpose,
+			.volume = p->volume,
+			.index = p->index,
+			.tag = p->version,
+			.data = p->bytes,
+			.data_len = RF_RECORD_BYTES};
+
+	for (uint32_t d = 0; d < c->disks; d++) {
+		rf_assert(p->given[d] <= p->version && p->done[d] <= p->version);
+		if (push_due(c, p, d) && rf_op_start(c, d, &io))
+			p->given[d] = p->version;
+	}
+}
+
+static void push_again(struct rf_core *c, struct push *p)
+{
+	uint8_t free = (uint8_t) ~*busy_mask(c, p->purpose, p->volume, 0);
+
+	for (uint32_t d = 0; d < c->disks; d++)
+		if (p->retry & free & DISK_BIT(d))
+			p->given[d] = 0;
+	p->retry &= (uint8_t)~free;
+}
+
+/* A failed write is tried again once a beat; one that is late, when it ended; one
+ * that may have a ghost, when that is gone. */
+void rf_push_retry(struct rf_core *c)
 {
 	for (uint32_t i = 0; i < c->ops; i++) {
 		struct op *op = &c->op[i];
@@ -271,76 +386,14 @@ void rf_op_sweep(struct rf_core *c)
 		if (op->purpose != OP_NONE && op->until_ns && c->now >= op->until_ns)
 			set_free(c, op);
 	}
-}
-
-void rf_op_event(struct rf_core *c, const struct rf_event *e)
-{
-	struct op *op = op_find(c, e->io.op);
-	struct op was;
-	int status = e->io.status;
-
-	if (!op)
-		return;
-	rf_assert(status <= 0);
-	was = *op;
-	if (op->late) { /* RF_EV_IO_LATE: only now may the record be written again */
-		release(c, op, status, e->io.wrote);
-		return;
+	push_again(c, &c->slot);
+	for (uint32_t i = 0; i < c->volumes; i++) {
+		push_again(c, &c->volume[i].sector);
+		push_again(c, &c->volume[i].history_push);
 	}
-	note_latency(c, op);
-	note_status(c, op, status, e->io.wrote);
-	if (status == -ETIME && e->kind == RF_EV_IO)
-		op->late = true;
-	else
-		release(c, op, status, e->io.wrote);
-	if (!c->halted)
-		dispatch(c, &was, status, status == 0 || e->io.wrote, e->io.data, e->io.len);
 }
 
-/* ---- pushed records ---- */
-
-bool rf_push_due(const struct push *p, uint32_t disk)
+bool rf_push_settled(const struct rf_core *c, const struct push *p)
 {
-	rf_assert(disk < RF_DISKS_MAX);
-	return p->version != p->given[disk] && RF_RULE(BUSY, !(p->busy & DISK_BIT(disk)));
-}
-
-void rf_push_given(struct push *p, uint32_t disk)
-{
-	rf_assert(p->given[disk] < p->version);
-	p->given[disk] = p->version;
-}
-
-void rf_push_wrote(struct push *p, uint32_t disk, uint64_t version, bool wrote)
-{
-	if (wrote && version > p->done[disk])
-		p->done[disk] = version;
-	else if (!wrote)
-		p->retry |= DISK_BIT(disk);
-}
-
-/* A failed write is tried again once a beat; one that is late, when it ended. */
-void rf_push_retry(struct push *p)
-{
-	for (uint32_t d = 0; d < RF_DISKS_MAX; d++)
-		if (p->retry & DISK_BIT(d) && !(p->busy & DISK_BIT(d))) {
-			p->retry &= (uint8_t)~DISK_BIT(d);
-			p->given[d] = 0;
-		}
-}
-
-uint8_t rf_push_disks(const struct rf_core *c, const struct push *p, uint64_t version)
-{
-	uint8_t disks = 0;
-
-	rf_assert(version <= p->version);
-	for (uint32_t d = 0; d < c->disks; d++)
-		if (p->done[d] >= version)
-			disks |= DISK_BIT(d);
-	return disks;
-}
-
-bool rf_push_settled(const struct rf_core *c, const struct push *p, uint64_t version)
-{
-	return version && rf_count(rf_push_disks(c, p, version)) >= rf_majority(c->disks);
+	return p->version && rf_majority_reaches(p->done, c->disks) >= p->version;
 }

@@ -57,12 +57,9 @@ void rf_peers_fill(struct rf_core *c, uint8_t *hears)
 
 void rf_peer_read(struct rf_core *c, uint32_t node)
 {
-	struct io io = {.read_offset = rf_geo_slot(&c->super, node), .read_len = rf_sector(c)};
-
 	rf_assert(node >= 1 && node <= c->nodes && node != c->me);
 	c->peer[node].asked_ns = c->now;
-	for (uint32_t d = 0; d < c->disks; d++)
-		rf_op_start(c, OP_PEER, d, RF_NO_VOLUME, node, 0, &io);
+	rf_read(c, OP_PEER, RF_NO_VOLUME, node, 0);
 }
 
 static void begin_life(struct rf_core *c, uint32_t node, const struct rf_slot *s)

@@ -28,3 +28,19 @@ enum rf_verdict rf_quorum(uint32_t n, uint32_t yes, uint32_t no)
 		return no > n - rf_majority(n) ? RF_LOST : RF_PENDING;
 	return n && yes ? RF_WON : n ? RF_PENDING : RF_LOST;
 }
+
+/* Zero when no majority has anything. */
+uint64_t rf_majority_reaches(const uint64_t *of, uint32_t n)
+{
+	uint64_t best = 0;
+
+	for (uint32_t d = 0; d < n; d++) {
+		uint32_t reached = 0;
+
+		for (uint32_t k = 0; k < n; k++)
+			reached += of[k] >= of[d];
+		if (of[d] > best && !RF_RULE(MAJORITY, reached < rf_majority(n)))
+			best = of[d];
+	}
+	return best;
+}

@@ -33,6 +33,7 @@ enum purpose {
 	OP_HISTORY, /* write a history entry */
 	OP_STATES,  /* read all committed states of a volume */
 	OP_COMMIT,  /* write own state, then read the claim region */
+	OP_LAST = OP_COMMIT,
 };
 
 struct op {
@@ -41,19 +42,22 @@ struct op {
 	bool late; /* deadline passed, the kernel still owns it */
 	bool writes;
 	uint16_t generation;
-	uint32_t volume, node;
-	uint64_t begun_ns; /* before it was submitted (§2.4) */
-	uint64_t until_ns; /* failed: no ghost of it can land after this; 0 = not failed */
-	uint64_t tag;      /* slot sequence, ballot phase or push version */
+	uint32_t volume, index; /* see struct io */
+	uint32_t read_len;      /* less is a failure */
+	uint64_t begun_ns;      /* before it was submitted (§2.4) */
+	uint64_t until_ns;      /* failed: no ghost of it can land after this; 0 = not failed */
+	uint64_t tag;
 };
 
 /* A record that is pushed to every disk. */
 struct push {
+	enum purpose purpose; /* of the operations that write it */
+	uint32_t volume, index;
 	uint64_t version;             /* of the wanted content, 0 = nothing yet */
 	uint64_t given[RF_DISKS_MAX]; /* version last submitted to a disk */
 	uint64_t done[RF_DISKS_MAX];  /* version durable on a disk */
-	uint8_t busy;                 /* disks whose record the kernel owns */
 	uint8_t retry;                /* disks whose last write failed: again at a beat */
+	uint8_t bytes[RF_RECORD_BYTES];
 };
 
 /* ---- a quorum disk ---- */
@@ -118,7 +122,7 @@ struct campaign {
 	uint64_t until_ns; /* this round gives up */
 	uint64_t epoch;    /* wanted */
 	uint32_t round;
-	uint8_t read_done, read_failed; /* disks of the region read before the ballot */
+	uint8_t read_done; /* disks of the region read before the ballot */
 	uint8_t votes[RF_NODES_MAX / 8];
 	bool mandate;    /* the leader handed over to me: no prevotes needed */
 	uint32_t losses; /* rounds lost in a row, for the back-off */
@@ -177,13 +181,12 @@ struct volume {
 	/* what the disk said: highest epoch in a sector, and its owner */
 	uint64_t epoch, owner_incarnation;
 	uint32_t owner, epoch_state;
-	uint64_t decided;             /* an epoch known to be decided, >= epoch */
-	uint64_t instance;            /* largest instance in any ballot */
-	uint64_t seen_ns;             /* last life sign of the owner on this volume */
-	uint64_t hint_epoch, hint_ns; /* epoch a heartbeat named, not yet seen on disk */
-	uint64_t look_ns;             /* a region read is wanted, since */
-	uint8_t look_busy, renew_busy, fresh_busy, slots_busy, states_busy,
-		commit_busy;             /* disks */
+	uint64_t decided;                /* an epoch known to be decided, >= epoch */
+	uint64_t instance;               /* largest instance in any ballot */
+	uint64_t seen_ns;                /* last life sign of the owner on this volume */
+	uint64_t hint_epoch, hint_ns;    /* epoch a heartbeat named, not yet seen on disk */
+	uint64_t look_ns;                /* a region read is wanted, since */
+	uint8_t busy[OP_LAST + 1];       /* by purpose: disks where the kernel owns one */
 	uint8_t look_done;               /* disks that answered the wanted read */
 	uint8_t join_done, own_readable; /* joining: disks whose region, own ballot was read */
 	uint64_t read_retry_ns;          /* a read that failed is not repeated before */
@@ -226,9 +229,6 @@ struct volume {
 	uint64_t mark_ns; /* when the present stage of the leadership began */
 	uint64_t campaign_ns;
 	uint64_t since_unix_ns;
-	/* the pushed records as encoded */
-	uint8_t ballot_bytes[RF_RECORD_BYTES], sector_bytes[RF_RECORD_BYTES];
-	uint8_t history_bytes[RF_RECORD_BYTES];
 };
 
 /* ---- joining ---- */
@@ -265,22 +265,20 @@ struct rf_core {
 
 	bool halted, leaving, stopped, paused, barred;
 	uint32_t health;
-	uint64_t incarnation, generation, seq; /* seq of the slot as last encoded */
+	uint64_t incarnation, generation;
+	uint64_t seq; /* of the slot as last encoded; the version of its push is the next */
 	struct join join;
 	uint64_t joined_ns;
-	uint64_t awake_ns; /* when this node last went on after a standstill */
+	uint64_t awake_ns;                 /* when this node last went on after a standstill */
 	uint64_t beat_ns;                  /* next heartbeat */
 	uint64_t own_ns;                   /* own slot last read good */
-	uint8_t own_busy, slots_busy;      /* disks with such a read in flight */
+	uint8_t busy[OP_LAST + 1];         /* by purpose: disks, of what concerns no volume */
 	bool beat_unsent;                  /* heartbeat of this beat not yet multicast */
 	uint32_t scan;                     /* round robin over unheard nodes and echo targets */
 	uint64_t order_seq, order_pending; /* last obeyed, being obeyed */
 	uint64_t isolated_ns;              /* since, 0 = not */
 	struct push slot;
 	struct rf_slot slot_record;
-	uint64_t slot_seq[RF_DISKS_MAX]; /* sequence durable on each disk */
-	uint64_t slot_encoded;           /* push version that slot_bytes hold */
-	uint8_t slot_bytes[RF_RECORD_BYTES];
 	uint32_t write_us, read_us, worst_us;
 
 	struct disk disk[RF_DISKS_MAX];
@@ -320,35 +318,39 @@ uint32_t rf_map_count(const uint8_t *map, uint32_t bits);
 enum rf_verdict { RF_LOST = -1, RF_PENDING = 0, RF_WON = 1 };
 /* Of n, `yes` said yes and `no` can no longer: is a majority there, out of reach, open? */
 enum rf_verdict rf_quorum(uint32_t n, uint32_t yes, uint32_t no);
+/* The largest value that a majority of n reaches: sequences, versions, times. */
+uint64_t rf_majority_reaches(const uint64_t *of, uint32_t n);
 
 /* ---- op.c ---- */
+/* What an operation is to do; where follows from it (op.c). Handlers get what was
+ * read, or NULL when the operation failed. */
 struct io {
-	uint64_t begun_ns; /* 0 = now; a renewal counts from its slot write (§8) */
-	uint64_t write_offset, read_offset;
-	uint32_t write_len, read_len, data_len;
-	const uint8_t *data;
+	enum purpose purpose;
+	uint32_t volume;     /* or RF_NO_VOLUME */
+	uint32_t index;      /* node, half of a state, entry of the history */
+	uint64_t tag;        /* push version, epoch, number of a commit: comes back in op */
+	uint64_t begun_ns;   /* 0 = now; a renewal counts from its slot write (§8) */
+	const uint8_t *data; /* what is written, */
+	uint32_t data_len;   /* 0 = nothing */
 };
 /* Start an operation; false when the record is busy or the same read already runs
  * on that disk (the caller tries again later). */
-bool rf_op_start(struct rf_core *c, enum purpose purpose, uint32_t disk, uint32_t volume,
-		 uint32_t node, uint64_t tag, const struct io *io);
+bool rf_op_start(struct rf_core *c, uint32_t disk, const struct io *io);
+/* Read from every disk that is not among those done. */
+void rf_read(struct rf_core *c, enum purpose purpose, uint32_t volume, uint32_t index,
+	     uint8_t done);
 void rf_op_event(struct rf_core *c, const struct rf_event *e);
-void rf_op_sweep(struct rf_core *c); /* each beat: failed writes whose ghosts are gone */
-/* One bit per disk that push p may be given now: not busy, content newer. */
-bool rf_push_due(const struct push *p, uint32_t disk);
-void rf_push_wrote(struct push *p, uint32_t disk, uint64_t version, bool wrote);
-void rf_push_retry(struct push *p);
-void rf_push_given(struct push *p, uint32_t disk);
-/* Disks on which the present version is durable. */
-uint8_t rf_push_disks(const struct rf_core *c, const struct push *p, uint64_t version);
-bool rf_push_settled(const struct rf_core *c, const struct push *p, uint64_t version);
-uint32_t rf_sector(const struct rf_core *c); /* bytes of one record I/O */
+/* Give the record to every disk that is free and does not have it yet. */
+void rf_push(struct rf_core *c, struct push *p);
+bool rf_push_wanted(struct rf_core *c, const struct push *p); /* by any disk */
+void rf_push_retry(struct rf_core *c);                        /* once a beat: all that failed */
+/* The present version is durable on a majority. */
+bool rf_push_settled(const struct rf_core *c, const struct push *p);
 
 /* ---- join.c ---- */
 void rf_join_advance(struct rf_core *c);
-void rf_join_slots(struct rf_core *c, uint32_t disk, int status, const uint8_t *data,
-		   size_t len);
-void rf_join_own(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len);
+void rf_join_slots(struct rf_core *c, uint32_t disk, const uint8_t *slots);
+void rf_join_own(struct rf_core *c, uint32_t disk, const uint8_t *record);
 void rf_join_region(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region);
 void rf_join_revoked(struct rf_core *c, uint32_t volume, uint32_t result);
 uint64_t rf_join_wake(const struct rf_core *c);
@@ -357,9 +359,8 @@ uint64_t rf_join_wake(const struct rf_core *c);
 void rf_beat_advance(struct rf_core *c);
 void rf_slot_change(struct rf_core *c); /* content changed: write as soon as possible */
 void rf_slot_push(struct rf_core *c);
-void rf_slot_wrote(struct rf_core *c, const struct op *op, int status, bool wrote,
-		   const uint8_t *data, size_t len);
-void rf_own_read(struct rf_core *c, uint32_t disk, int status, const uint8_t *data, size_t len);
+void rf_slot_wrote(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *region);
+void rf_own_read(struct rf_core *c, uint32_t disk, const uint8_t *read);
 void rf_beat_send(struct rf_core *c);
 uint64_t rf_slot_majority(const struct rf_core *c); /* sequence durable on a majority */
 
@@ -378,6 +379,7 @@ void rf_peers_isolation(struct rf_core *c);
 /* Judge one copy for my epoch (or 0) and learn from it. */
 enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint32_t disk,
 				      const uint8_t *region, uint64_t epoch);
+void rf_region_read(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region);
 void rf_region_look(struct rf_core *c, struct volume *v); /* ask for a read */
 void rf_region_look_advance(struct rf_core *c, struct volume *v);
 bool rf_leaderless(const struct rf_core *c, const struct volume *v);
@@ -391,36 +393,34 @@ void rf_campaign_prevote(struct rf_core *c, struct volume *v, uint32_t from, uin
 			 uint32_t round, uint32_t hears, bool by_slot);
 void rf_campaign_vote(struct rf_core *c, struct volume *v, uint32_t from, bool granted,
 		      uint64_t epoch, uint32_t round, uint64_t known);
-void rf_campaign_region(struct rf_core *c, struct volume *v, uint32_t disk, bool good);
 void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns);
 void rf_campaign_mandate(struct rf_core *c, struct volume *v);
 uint64_t rf_campaign_wake(const struct rf_core *c, const struct volume *v);
 
 /* ---- ballot.c ---- */
 void rf_ballot_begin(struct rf_core *c, struct volume *v);
-void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, int status,
-		    bool wrote, const uint8_t *region, size_t len);
+void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, bool wrote,
+		    const uint8_t *region);
 void rf_ballot_advance(struct rf_core *c, struct volume *v);
 
 /* ---- exclusion.c ---- */
 void rf_exclusion_begin(struct rf_core *c, struct volume *v);
 void rf_exclusion_advance(struct rf_core *c, struct volume *v);
-void rf_exclusion_slots(struct rf_core *c, struct volume *v, uint32_t disk, int status,
-			const uint8_t *data, size_t len);
-void rf_exclusion_region(struct rf_core *c, struct volume *v, uint32_t disk, int status,
-			 const uint8_t *data, size_t len);
+void rf_exclusion_slots(struct rf_core *c, struct volume *v, const struct op *op,
+			const uint8_t *slots);
+void rf_exclusion_region(struct rf_core *c, struct volume *v, const struct op *op,
+			 const uint8_t *region);
 void rf_exclusion_seen(struct rf_core *c, uint32_t node, const struct rf_slot *s);
 void rf_exclusion_closed(struct rf_core *c, struct volume *v, uint32_t node, uint64_t epoch);
 void rf_exclusion_evicted(struct rf_core *c, struct volume *v, uint32_t result);
 uint64_t rf_exclusion_wake(const struct rf_core *c, const struct volume *v);
-void rf_sector_push(struct rf_core *c, struct volume *v);
 void rf_sector_set(struct rf_core *c, struct volume *v, uint32_t state);
 
 /* ---- lease.c ---- */
 bool rf_renewing(const struct volume *v); /* my slot says OPEN and renewals run */
 void rf_lease_open(struct rf_core *c, struct volume *v);
-void rf_lease_observe(struct rf_core *c, struct volume *v, uint32_t disk, uint64_t begun_ns,
-		      uint64_t seq, const uint8_t *region);
+void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
+		      const uint8_t *region);
 void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result);
 void rf_lease_advance(struct rf_core *c, struct volume *v);
 uint64_t rf_lease_wake(const struct rf_core *c, const struct volume *v);
@@ -436,15 +436,14 @@ bool rf_lead_voluntary(enum rf_cause cause);
 void rf_lead_revoked(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result);
 void rf_lead_advance(struct rf_core *c, struct volume *v);
 uint64_t rf_lead_wake(const struct rf_core *c, const struct volume *v);
-void rf_history_push(struct rf_core *c, struct volume *v);
 
 /* ---- commit.c: the committed state blob ---- */
 void rf_commit_load(struct rf_core *c, struct volume *v);
-void rf_commit_states(struct rf_core *c, struct volume *v, uint32_t disk, int status,
-		      const uint8_t *data, size_t len);
+void rf_commit_states(struct rf_core *c, struct volume *v, uint32_t disk,
+		      const uint8_t *states);
 void rf_commit_put(struct rf_core *c, struct volume *v, const uint8_t *data, uint32_t len);
-void rf_commit_wrote(struct rf_core *c, struct volume *v, const struct op *op, int status,
-		     bool wrote, const uint8_t *region, size_t len);
+void rf_commit_wrote(struct rf_core *c, struct volume *v, const struct op *op,
+		     const uint8_t *region);
 void rf_commit_advance(struct rf_core *c, struct volume *v);
 
 #endif
