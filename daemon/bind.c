@@ -125,6 +125,16 @@ static void fence_can(void *owner, uint32_t volume, uint32_t can, const char *dr
 	set_can(d, volume, can);
 }
 
+static void fence_failed(void *owner, uint32_t volume, const char *driver, const char *text)
+{
+	struct daemon *d = owner;
+
+	snprintf(d->managed[volume].driver, sizeof(d->managed[volume].driver), "%s", driver);
+	rf_log(RF_LOG_ERR, "fencer vol=%s driver=%s cannot start: %s",
+	       d->config.volume[volume].name, driver, text);
+	set_can(d, volume, 0);
+}
+
 static void fence_died(void *owner, uint32_t volume)
 {
 	struct daemon *d = owner;
@@ -137,7 +147,7 @@ static void fence_died(void *owner, uint32_t volume)
 }
 
 const struct rf_fencer_ops rf_bind_fencer_ops = {
-	.answer = fence_answer, .can = fence_can, .died = fence_died};
+	.answer = fence_answer, .can = fence_can, .failed = fence_failed, .died = fence_died};
 
 /* ---- hooks ---- */
 

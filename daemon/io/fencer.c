@@ -157,7 +157,10 @@ static void take(struct rf_fencer *f, struct rf_fence_reply *r)
 	r->driver[sizeof(r->driver) - 1] = 0;
 	r->text[sizeof(r->text) - 1] = 0;
 	if (r->verb == 0 && r->id == RF_FENCE_HELLO_ID) {
-		f->ops.can(f->ops.owner, f->volume, r->can, r->driver);
+		if (r->result == RF_FENCE_OK)
+			f->ops.can(f->ops.owner, f->volume, r->can, r->driver);
+		else
+			f->ops.failed(f->ops.owner, f->volume, r->driver, r->text);
 		return;
 	}
 	for (uint32_t i = 0; i < ASKED_MAX; i++)

@@ -23,6 +23,8 @@ struct rf_fencer_ops {
 	/* verb 0: SHUT by itself. result: enum rf_fence_result. */
 	void (*answer)(void *owner, uint32_t volume, const struct rf_fence_reply *reply);
 	void (*can)(void *owner, uint32_t volume, uint32_t can, const char *driver);
+	/* The driver could not start; text says why. It dies right after. */
+	void (*failed)(void *owner, uint32_t volume, const char *driver, const char *text);
 	void (*died)(void *owner, uint32_t volume);
 };
 

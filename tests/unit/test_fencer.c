@@ -40,11 +40,16 @@ static void nonsense(const struct rf_fence_request *q)
 	reply(RF_FENCE_REVOKE, 12345, q->epoch, RF_FENCE_FAILED); /* late and useless */
 }
 
-/* obey, nonsense, die; late: answers the first request only when the second comes. */
+/* obey, nonsense, die; late: answers the first request only when the second comes;
+ * broken: its driver cannot start. */
 static int be_fencer(const char *how)
 {
 	struct rf_fence_request q, first = {0};
 
+	if (!strcmp(how, "broken")) {
+		reply(0, RF_FENCE_HELLO_ID, 0, RF_FENCE_FAILED);
+		return 1;
+	}
 	reply(0, RF_FENCE_HELLO_ID, 0, RF_FENCE_OK);
 	if (!strcmp(how, "shut"))
 		reply(0, RF_FENCE_SHUT_ID, 9, RF_FENCE_OK);
@@ -71,9 +76,9 @@ struct heard {
 	struct rf_loop *loop;
 	struct rf_fencer *fencer;
 	struct rf_fence_reply reply[16];
-	int count, cans, deaths;
+	int count, cans, failures, deaths;
 	uint32_t can;
-	size_t driver;
+	size_t driver, why;
 };
 
 static void answer(void *owner, uint32_t volume, const struct rf_fence_reply *r)
@@ -95,6 +100,17 @@ static void can(void *owner, uint32_t volume, uint32_t what, const char *driver)
 	h->driver = strlen(driver);
 }
 
+static void failed(void *owner, uint32_t volume, const char *driver, const char *text)
+{
+	struct heard *h = owner;
+
+	assert_int_equal(volume, 5);
+	assert_int_equal(h->deaths, 0);
+	h->failures++;
+	h->driver = strlen(driver);
+	h->why = strlen(text);
+}
+
 static void died(void *owner, uint32_t volume)
 {
 	struct heard *h = owner;
@@ -105,7 +121,8 @@ static void died(void *owner, uint32_t volume)
 
 static void start(struct heard *h, const char *how)
 {
-	struct rf_fencer_ops ops = {.owner = h, .answer = answer, .can = can, .died = died};
+	struct rf_fencer_ops ops = {
+		.owner = h, .answer = answer, .can = can, .failed = failed, .died = died};
 	char *argv[] = {"/proc/self/exe", "--fencer", (char *)how, NULL};
 	char err[256] = "";
 
@@ -222,6 +239,21 @@ static void late_is_failed_but_drained_counts(void **state)
 	stop(&h);
 }
 
+/* The reason comes before the death, and nothing is promised in between. */
+static void a_driver_that_cannot_start_says_why(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	start(&h, "broken");
+	assert_true(io_run(h.loop, is_dead, &h, LIMIT_NS));
+	assert_int_equal(h.failures, 1);
+	assert_int_equal(h.cans, 0);
+	assert_int_equal(h.driver, 15);
+	assert_int_equal(h.why, RF_FENCE_TEXT_BYTES - 1);
+	stop(&h);
+}
+
 static void nonsense_is_ignored(void **state)
 {
 	struct heard h;
@@ -286,6 +318,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(it_is_asked_and_answers),
 		cmocka_unit_test(a_gate_that_shuts_by_itself_is_told),
 		cmocka_unit_test(late_is_failed_but_drained_counts),
+		cmocka_unit_test(a_driver_that_cannot_start_says_why),
 		cmocka_unit_test(nonsense_is_ignored),
 		cmocka_unit_test(the_death_of_a_fencer_fails_what_was_asked),
 		cmocka_unit_test(a_fencer_that_does_not_read_fills_up),
