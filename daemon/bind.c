@@ -14,6 +14,8 @@
 #include "log.h"
 #include "reopen.h"
 
+#define COUNTERS_NS 5000000000ull /* between two looks at the fence's counters */
+
 static uint64_t unix_ns(void)
 {
 	struct timespec t;
@@ -89,8 +91,9 @@ static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_rep
 	struct managed *m = &d->managed[volume];
 	struct rf_event e = {.kind = RF_EV_FENCE};
 
-	if (r->verb == RF_FENCE_STATUS) {
-		m->refused = r->refused;
+	if (r->verb == RF_FENCE_STATUS) { /* for people: its failure decides nothing */
+		if (r->result == RF_FENCE_OK)
+			m->refused = r->refused;
 		return;
 	}
 	if (r->result != RF_FENCE_OK || r->verb == 0)
@@ -144,6 +147,30 @@ static void fence_died(void *owner, uint32_t volume)
 	       "any more; find out why, then restart ringfenced",
 	       d->config.volume[volume].name);
 	set_can(d, volume, 0);
+}
+
+/* Nothing urgent is to wait behind this. */
+static bool settled(const struct managed *m)
+{
+	struct rf_core_volume v;
+
+	rf_core_volume(rf_node_core(m->part->node), m->number, &v);
+	return v.role == RF_ROLE_ACTIVE || (v.role == RF_ROLE_FOLLOWER && v.has_leader);
+}
+
+void rf_bind_counters(struct rf_timer *t, uint64_t now_ns)
+{
+	struct daemon *d = t->owner;
+
+	for (uint32_t i = 0; i < d->config.volumes; i++) {
+		struct managed *m = &d->managed[i];
+		struct rf_fence_request r = {
+			.verb = RF_FENCE_STATUS, .node = d->config.node, .volume = m->number};
+
+		if (m->can && settled(m))
+			rf_fencer_ask(m->fencer, &r, COUNTERS_NS);
+	}
+	rf_loop_timer(d->loop, t, now_ns + COUNTERS_NS);
 }
 
 const struct rf_fencer_ops rf_bind_fencer_ops = {

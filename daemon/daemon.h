@@ -62,7 +62,7 @@ struct daemon {
 	struct rf_hooks *hooks;
 	struct rf_reopen *reopen;
 	struct rf_op control_op, hooks_op, signal_op, log_op;
-	struct rf_timer watchdog, leave;
+	struct rf_timer watchdog, leave, counters;
 	uint64_t watchdog_ns;
 	int signal_fd;
 	uint32_t parts;
@@ -81,6 +81,7 @@ void rf_bind_ports(struct part *part, struct rf_ports *ports);
 int rf_bind_disks(struct part *part, struct iovec *memory);
 void rf_bind_event(struct part *part, struct rf_event *event); /* fills in the time */
 void rf_bind_wake(struct rf_timer *timer, uint64_t now_ns);
+void rf_bind_counters(struct rf_timer *timer, uint64_t now_ns); /* every now and then */
 extern const struct rf_fencer_ops rf_bind_fencer_ops;
 extern const struct rf_hooks_ops rf_bind_hooks_ops;
 void rf_bind_control_quiet(void *daemon, uint32_t volume, uint64_t epoch);

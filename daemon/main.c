@@ -297,6 +297,8 @@ static void attach(struct daemon *d)
 	for (uint32_t i = 0; i < d->config.volumes; i++)
 		rf_fencer_attach(d->managed[i].fencer, d->loop);
 	rf_reopen_attach(d);
+	d->counters = (struct rf_timer){.fire = rf_bind_counters, .owner = d};
+	rf_loop_timer(d->loop, &d->counters, rf_loop_clock_ns());
 	d->watchdog = (struct rf_timer){.fire = pet, .owner = d};
 	d->watchdog_ns = rf_notify_watchdog_ns();
 	if (d->watchdog_ns)
