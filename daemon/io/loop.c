@@ -378,8 +378,15 @@ static int wait_some(struct rf_loop *l)
 		limit = &ts;
 	}
 	rc = io_uring_submit_and_wait_timeout(&l->ring, &cqe, 1, limit, NULL);
-	if (rc == -ETIME || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY)
-		return 0; /* time, a signal, or the kernel wants completions reaped first */
+	if (rc == -ETIME || rc == -EINTR)
+		return 0;
+	if (rc == -EAGAIN || rc == -EBUSY) {
+		/* short of memory, or completions must be taken first: not in a busy loop,
+		 * at real-time priority it would keep from memory whoever frees some */
+		if (!io_uring_cq_ready(&l->ring))
+			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		return 0;
+	}
 	return rc < 0 ? rc : 0;
 }
 
