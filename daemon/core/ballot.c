@@ -213,7 +213,7 @@ void rf_ballot_begin(struct rf_core *c, struct volume *v)
 {
 	rf_assert(v->role == RF_ROLE_CANDIDATE);
 	rf_assert(!v->own_unreadable);
-	v->role = RF_ROLE_CLAIMING;
+	rf_role_set(v, RF_ROLE_CLAIMING);
 	v->step.began_ns = c->now;
 	phase_one(c, v, v->step.highest_mbal);
 }

@@ -193,7 +193,7 @@ static void obey_mailbox(struct rf_core *c, const uint8_t *record)
 	c->order_pending = m.seq;
 	c->stopped = true;
 	c->health |= RF_HEALTH_STOPPED;
-	rf_emit_say(c, NULL, RF_SAY_ORDERED, c->me, 0, m.from, m.seq);
+	rf_say_own(c, NULL, RF_SAY_ORDERED, m.from, m.seq);
 }
 
 /* §3: another life in my slot. A disk that missed my join still shows an older
@@ -215,7 +215,7 @@ void rf_own_read(struct rf_core *c, uint32_t disk, const uint8_t *read)
 	}
 	if (rf_slot_decode(read, &c->super.id, c->me, &s) == RF_RECORD_OK &&
 	    RF_RULE(STOLEN, stolen(c, &s))) {
-		rf_emit_say(c, NULL, RF_SAY_STOLEN, c->me, 0, s.incarnation, s.generation);
+		rf_say_own(c, NULL, RF_SAY_STOLEN, s.incarnation, s.generation);
 		rf_halt(c, RF_CAUSE_STOLEN);
 		return;
 	}
@@ -256,7 +256,7 @@ static bool announced(const struct volume *v)
 {
 	if (v->role == RF_ROLE_CLOSING)
 		return rf_lead_voluntary(v->closing.cause);
-	return v->role >= RF_ROLE_EXCLUDING && v->role <= RF_ROLE_ACTIVE;
+	return rf_owning(v);
 }
 
 static uint32_t led_count(const struct rf_core *c)
@@ -307,7 +307,7 @@ static void leave(struct rf_core *c)
 	if (!c->leaving || c->slot_record.state != RF_SLOT_FREE ||
 	    rf_slot_majority(c) < c->slot_record.seq)
 		return;
-	rf_emit_say(c, NULL, RF_SAY_LEFT, c->me, 0, c->generation, 0);
+	rf_say_own(c, NULL, RF_SAY_LEFT, c->generation, 0);
 	rf_halt(c, RF_CAUSE_SHUTDOWN);
 }
 

@@ -141,7 +141,7 @@ void rf_campaign_mandate(struct rf_core *c, struct volume *v)
 void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns)
 {
 	rf_assert(v->role == RF_ROLE_CANDIDATE || v->role == RF_ROLE_CLAIMING);
-	v->role = RF_ROLE_FOLLOWER;
+	rf_role_set(v, RF_ROLE_FOLLOWER);
 	v->step.phase = PHASE_NONE;
 	v->campaign.mandate = false;
 	v->campaign.losses++;
@@ -216,7 +216,7 @@ static void begin(struct rf_core *c, struct volume *v)
 		a->at_ns = v->vote.until_ns + rank_delay(c);
 		return;
 	}
-	v->role = RF_ROLE_CANDIDATE;
+	rf_role_set(v, RF_ROLE_CANDIDATE);
 	v->campaign_ns = c->now;
 	note_cause(c, v);
 	a->epoch = next_epoch(v);
@@ -304,24 +304,4 @@ void rf_campaign_advance(struct rf_core *c, struct volume *v)
 		if (v->role == RF_ROLE_CANDIDATE)
 			run(c, v);
 	}
-}
-
-static uint64_t later(const struct rf_core *c, uint64_t at)
-{
-	return at > c->now ? at : 0;
-}
-
-uint64_t rf_campaign_wake(const struct rf_core *c, const struct volume *v)
-{
-	if (v->role == RF_ROLE_CANDIDATE)
-		return later(c, v->campaign.until_ns)
-			       ? v->campaign.until_ns
-			       : later(c, v->campaign.until_ns + c->suspect_ns);
-	if (v->role != RF_ROLE_FOLLOWER)
-		return 0;
-	if (v->campaign.at_ns)
-		return later(c, v->campaign.at_ns);
-	if (v->holdoff_ns > c->now && v->holdoff_ns < v->seen_ns + c->suspect_ns)
-		return v->holdoff_ns;
-	return later(c, v->seen_ns + c->suspect_ns);
 }

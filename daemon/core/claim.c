@@ -4,32 +4,6 @@
  */
 #include "state.h"
 
-/* Epochs are learnt only from disks, never from datagrams. */
-static void learn_sector(struct rf_core *c, struct volume *v, const struct rf_claim_facts *f)
-{
-	bool newer = f->sector_epoch > v->epoch;
-
-	if (newer) {
-		v->seen_ns = c->now;
-		v->last_cause = RF_CAUSE_NONE;
-		v->epoch = f->sector_epoch;
-		v->owner = f->sector_owner;
-		v->owner_incarnation = f->sector_incarnation;
-		v->epoch_state = f->sector_state;
-		v->hint_epoch = 0;
-	} else if (f->sector_epoch == v->epoch) {
-		/* an owner learnt from ballots stays; the sector adds what it knows */
-		if (f->sector_epoch && v->epoch_state != RF_EPOCH_RELEASED)
-			v->epoch_state = f->sector_state;
-		if (v->epoch == 0)
-			v->epoch_state = f->sector_state;
-		if (v->owner == 0) {
-			v->owner = f->sector_owner;
-			v->owner_incarnation = f->sector_incarnation;
-		}
-	}
-}
-
 void rf_decided_learn(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t owner,
 		      uint64_t incarnation)
 {
@@ -42,6 +16,25 @@ void rf_decided_learn(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 	v->owner_incarnation = incarnation;
 	v->epoch_state = RF_EPOCH_CLAIMED;
 	v->seen_ns = c->now;
+}
+
+/* Epochs are learnt only from disks, never from datagrams. */
+static void learn_sector(struct rf_core *c, struct volume *v, const struct rf_claim_facts *f)
+{
+	if (f->sector_epoch < v->epoch)
+		return;
+	if (f->sector_epoch > v->epoch) {
+		rf_decided_learn(c, v, f->sector_epoch, f->sector_owner, f->sector_incarnation);
+		v->last_cause = RF_CAUSE_NONE;
+		v->hint_epoch = 0;
+	}
+	/* an owner learnt from ballots stays; the sector adds what it knows */
+	if (v->owner == 0) {
+		v->owner = f->sector_owner;
+		v->owner_incarnation = f->sector_incarnation;
+	}
+	if (v->epoch == 0 || v->epoch_state != RF_EPOCH_RELEASED)
+		v->epoch_state = f->sector_state;
 }
 
 /* A hand-over whose datagram was quicker than the look at the disk. */
@@ -127,8 +120,7 @@ bool rf_leaderless(const struct rf_core *c, const struct volume *v)
 
 	if (v->epoch == 0 || v->epoch_state == RF_EPOCH_RELEASED)
 		return c->now - v->hint_ns >= c->suspect_ns || v->hint_epoch <= v->epoch;
-	if (v->my_epoch && v->my_epoch >= v->epoch && v->role >= RF_ROLE_EXCLUDING &&
-	    v->role <= RF_ROLE_ACTIVE)
+	if (v->my_epoch && v->my_epoch >= v->epoch && rf_owning(v))
 		return false;
 	if (v->owner == c->me) /* an earlier life of mine, or one that I left */
 		return true;
@@ -144,7 +136,7 @@ bool rf_leaderless(const struct rf_core *c, const struct volume *v)
 /* Say when the leader, as this node knows it, changes. */
 void rf_leader_say(struct rf_core *c, struct volume *v)
 {
-	bool mine = v->my_epoch && v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_ACTIVE;
+	bool mine = v->my_epoch && rf_renewing(v);
 	uint32_t leader = mine ? c->me : rf_leaderless(c, v) ? 0 : v->owner;
 	uint64_t epoch = mine ? v->my_epoch : v->epoch;
 	bool released = v->epoch == 0 || v->epoch_state == RF_EPOCH_RELEASED;

@@ -19,7 +19,7 @@
 
 static void refuse(struct rf_core *c, struct volume *v)
 {
-	rf_emit_say(c, v, RF_SAY_STATE_REFUSED, c->me, v->my_epoch, v->commit.version, 0);
+	rf_say_own(c, v, RF_SAY_STATE_REFUSED, v->commit.version, 0);
 }
 
 /* ---- writing ---- */
@@ -169,7 +169,7 @@ static void loaded(struct rf_core *c, struct volume *v)
 		write_half(c, v);
 		return;
 	}
-	rf_emit_say(c, v, RF_SAY_LOADED, c->me, v->my_epoch, k->version, k->length);
+	rf_say_own(c, v, RF_SAY_LOADED, k->version, k->length);
 	rf_lead_loaded(c, v);
 }
 
@@ -187,8 +187,8 @@ static void settle(struct rf_core *c, struct volume *v)
 	if (verdict == RF_WON) {
 		k->half_epoch[k->half] = v->my_epoch;
 		k->half_version[k->half] = k->version;
-		rf_emit_say(c, v, k->is_put ? RF_SAY_STATE_COMMITTED : RF_SAY_LOADED, c->me,
-			    v->my_epoch, k->version, k->length);
+		rf_say_own(c, v, k->is_put ? RF_SAY_STATE_COMMITTED : RF_SAY_LOADED, k->version,
+			   k->length);
 		if (!k->is_put)
 			rf_lead_loaded(c, v);
 	} else if (k->is_put) {

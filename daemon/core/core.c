@@ -24,18 +24,19 @@ struct rf_effect *rf_emit(struct rf_core *c, enum rf_effect_kind kind)
 void rf_emit_say(struct rf_core *c, const struct volume *v, enum rf_say code, uint32_t node,
 		 uint64_t epoch, uint64_t a, uint64_t b)
 {
-	struct rf_effect *e;
-
+	rf_assert(code < RF_SAY_COUNT);
 	if (c->says >= c->say_max)
 		return;
 	c->says++;
-	e = rf_emit(c, RF_DO_SAY);
-	e->say.code = code;
-	e->say.volume = v ? v->number : RF_NO_VOLUME;
-	e->say.node = node;
-	e->say.epoch = epoch;
-	e->say.a = a;
-	e->say.b = b;
+	rf_emit(c, RF_DO_SAY)->say = (struct rf_decision){
+		code, v ? v->number : RF_NO_VOLUME, node, epoch, a, b,
+	};
+}
+
+void rf_say_own(struct rf_core *c, const struct volume *v, enum rf_say code, uint64_t a,
+		uint64_t b)
+{
+	rf_emit_say(c, v, code, c->me, v ? v->my_epoch : 0, a, b);
 }
 
 /* Messages are hints: one that does not fit is dropped. */
@@ -57,13 +58,10 @@ void rf_emit_send(struct rf_core *c, uint32_t to, const struct rf_msg *m)
 void rf_emit_fence(struct rf_core *c, enum rf_effect_kind kind, uint32_t volume, uint64_t epoch,
 		   uint64_t incarnation, uint64_t deadline_ns)
 {
-	struct rf_effect *e = rf_emit(c, kind);
-
 	rf_assert(kind == RF_DO_REVOKE || epoch != 0);
-	e->fence.volume = volume;
-	e->fence.epoch = epoch;
-	e->fence.incarnation = incarnation;
-	e->fence.deadline_ns = deadline_ns;
+	rf_assert((kind == RF_DO_GRANT) == (deadline_ns > c->now));
+	*rf_emit(c, kind) = (struct rf_effect){
+		.kind = kind, .fence = {volume, epoch, incarnation, deadline_ns}};
 }
 
 void rf_emit_hook(struct rf_core *c, struct volume *v, enum rf_hook hook)
@@ -108,7 +106,7 @@ void rf_halt(struct rf_core *c, uint32_t reason)
 			rf_emit_fence(c, RF_DO_REVOKE, i, v->my_epoch, c->incarnation, 0);
 			rf_emit(c, RF_DO_CANCEL)->cancel.volume = i;
 		}
-		v->role = RF_ROLE_STOPPED;
+		rf_role_set(v, RF_ROLE_STOPPED);
 	}
 	rf_emit(c, RF_DO_HALT)->halt.reason = reason;
 }
@@ -286,7 +284,7 @@ static struct volume *volume_of(struct rf_core *c, uint32_t number)
 static void admin_event(struct rf_core *c, const struct rf_event *e)
 {
 	struct volume *v = volume_of(c, e->admin.volume);
-	bool leads = v && v->role >= RF_ROLE_EXCLUDING && v->role <= RF_ROLE_ACTIVE;
+	bool leads = v && rf_owning(v);
 
 	switch ((enum rf_admin)e->admin.verb) {
 	case RF_ADMIN_RESIGN:
@@ -301,7 +299,7 @@ static void admin_event(struct rf_core *c, const struct rf_event *e)
 	case RF_ADMIN_PAUSE:
 	case RF_ADMIN_RESUME:
 		c->paused = e->admin.verb == RF_ADMIN_PAUSE;
-		rf_emit_say(c, NULL, RF_SAY_PAUSED, c->me, 0, c->paused, 0);
+		rf_say_own(c, NULL, RF_SAY_PAUSED, c->paused, 0);
 		break;
 	case RF_ADMIN_SHUTDOWN:
 		c->leaving = true;
@@ -322,8 +320,7 @@ static void fence_event(struct rf_core *c, const struct rf_event *e)
 	switch (e->fence.verb) {
 	case 0: /* the gate shut by itself */
 		if (e->fence.epoch == v->my_epoch && rf_renewing(v)) {
-			rf_emit_say(c, v, RF_SAY_GATE_FAILED, c->me, v->my_epoch, 0,
-				    e->fence.result);
+			rf_say_own(c, v, RF_SAY_GATE_FAILED, 0, e->fence.result);
 			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
 		}
 		break;
@@ -480,29 +477,4 @@ void rf_core_step(struct rf_core *c, const struct rf_event *e, struct rf_effects
 		note(c, e);
 	advance(c);
 	hand_out(c, out);
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return b && b < a ? b : a;
-}
-
-uint64_t rf_core_wake_ns(const struct rf_core *c)
-{
-	uint64_t at = UINT64_MAX;
-
-	if (c->halted)
-		return at;
-	if (c->join.stage != JOIN_DONE)
-		return rf_join_wake(c);
-	at = c->beat_ns;
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		const struct volume *v = &c->volume[i];
-
-		at = earlier(at, rf_campaign_wake(c, v));
-		at = earlier(at, rf_exclusion_wake(c, v));
-		at = earlier(at, rf_lease_wake(c, v));
-		at = earlier(at, rf_lead_wake(c, v));
-	}
-	return at ? at : 1;
 }

@@ -34,7 +34,7 @@ void rf_exclusion_begin(struct rf_core *c, struct volume *v)
 
 	rf_assert(v->mine.instance > prev);
 	rf_assert(!v->slot_open);
-	v->role = RF_ROLE_EXCLUDING;
+	rf_role_set(v, RF_ROLE_EXCLUDING);
 	v->my_epoch = v->mine.instance;
 	v->phase2_ns = c->now;
 	v->mark_ns = c->now;
@@ -75,8 +75,7 @@ void rf_exclusion_region(struct rf_core *c, struct volume *v, const struct op *o
 	if (region)
 		verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
 	if (RF_RULE(FRESH_REGION, verdict == RF_CLAIM_SUPERSEDED)) {
-		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
-		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+		rf_lead_superseded(c, v);
 	} else if (verdict == RF_CLAIM_UNREADABLE) {
 		v->read_retry_ns = c->now + c->hb_ns / 2;
 	} else {
@@ -249,7 +248,7 @@ void rf_exclusion_evicted(struct rf_core *c, struct volume *v, uint32_t result)
 		return;
 	}
 	v->evict_retry_ns = c->now + c->hb_ns;
-	rf_emit_say(c, v, RF_SAY_EVICT_FAILED, c->me, v->my_epoch, result, 0);
+	rf_say_own(c, v, RF_SAY_EVICT_FAILED, result, 0);
 	/* Either somebody is newer: look. Or the target found an older epoch in the
 	 * sector, turned back by a slow winner: write ours again (§6). */
 	rf_region_look(c, v);
@@ -304,8 +303,7 @@ void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 	if (v->role != RF_ROLE_EXCLUDING)
 		return;
 	if (RF_RULE(FRESH_REGION, v->decided > v->my_epoch)) { /* learnt by another read */
-		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
-		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+		rf_lead_superseded(c, v);
 		return;
 	}
 	evict(c, v);
@@ -323,28 +321,6 @@ void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 	}
 	if (!rf_push_settled(c, &v->sector))
 		return;
-	rf_emit_say(c, v, RF_SAY_EXCLUDED, c->me, v->my_epoch, v->excluded_by,
-		    c->now - v->mark_ns);
+	rf_say_own(c, v, RF_SAY_EXCLUDED, v->excluded_by, c->now - v->mark_ns);
 	rf_lease_open(c, v);
-}
-
-uint64_t rf_exclusion_wake(const struct rf_core *c, const struct volume *v)
-{
-	uint64_t at = 0;
-
-	if (v->role != RF_ROLE_EXCLUDING)
-		return 0;
-	for (uint32_t j = 1; j <= c->nodes; j++) {
-		const struct exclusion *x = &v->exclusion[j];
-
-		if (j != c->me && !x->way && x->until_ns > c->now && (!at || x->until_ns < at))
-			at = x->until_ns;
-	}
-	if (v->read_retry_ns > c->now && (!at || v->read_retry_ns < at))
-		at = v->read_retry_ns;
-	if (v->poll_ns > c->now && (!at || v->poll_ns < at))
-		at = v->poll_ns;
-	if (v->evict_retry_ns > c->now && (!at || v->evict_retry_ns < at))
-		at = v->evict_retry_ns;
-	return at;
 }

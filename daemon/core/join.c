@@ -32,7 +32,7 @@ static bool again(struct rf_core *c, uint64_t *at_ns)
 
 static void refuse(struct rf_core *c, uint64_t incarnation, uint64_t generation)
 {
-	rf_emit_say(c, NULL, RF_SAY_JOIN_REFUSED, c->me, 0, incarnation, generation);
+	rf_say_own(c, NULL, RF_SAY_JOIN_REFUSED, incarnation, generation);
 	rf_halt(c, RF_CAUSE_STOLEN);
 }
 
@@ -99,7 +99,7 @@ static void begin_watch(struct rf_core *c)
 
 	c->join.until_ns = c->now + wait;
 	enter(c, JOIN_WATCH);
-	rf_emit_say(c, NULL, RF_SAY_JOIN_WAIT, c->me, 0, wait, c->join.old_generation);
+	rf_say_own(c, NULL, RF_SAY_JOIN_WAIT, wait, c->join.old_generation);
 }
 
 static void slots_read(struct rf_core *c)
@@ -109,7 +109,7 @@ static void slots_read(struct rf_core *c)
 
 	if (!known) { /* unreadable is not free; and its sequence is lost */
 		j->unclean = true;
-		rf_emit_say(c, NULL, RF_SAY_UNREADABLE, c->me, 0, 0, RF_KIND_SLOT);
+		rf_say_own(c, NULL, RF_SAY_UNREADABLE, 0, RF_KIND_SLOT);
 		if (c->cfg.unix_ns / 1000 > j->old_seq)
 			j->old_seq = c->cfg.unix_ns / 1000;
 		if (c->cfg.unix_ns / 1000000000 > j->old_generation)
@@ -219,7 +219,7 @@ static void revoke_old(struct rf_core *c)
 	if (!all && c->now < j->until_ns)
 		return;
 	if (!all)
-		rf_emit_say(c, NULL, RF_SAY_UNDRAINED, c->me, 0, c->now - j->began_ns, 0);
+		rf_say_own(c, NULL, RF_SAY_UNDRAINED, c->now - j->began_ns, 0);
 	enter(c, JOIN_BALLOTS);
 }
 
@@ -315,12 +315,12 @@ static void joined(struct rf_core *c)
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		struct volume *v = &c->volume[i];
 
-		v->role = RF_ROLE_FOLLOWER;
+		rf_role_set(v, RF_ROLE_FOLLOWER);
 		v->seen_ns = c->now; /* whoever leads is owed the suspect time */
 		v->look_ns = 0;
 		rf_region_look(c, v);
 	}
-	rf_emit_say(c, NULL, RF_SAY_JOINED, c->me, 0, c->generation, c->incarnation);
+	rf_say_own(c, NULL, RF_SAY_JOINED, c->generation, c->incarnation);
 }
 
 void rf_join_advance(struct rf_core *c)
@@ -362,31 +362,5 @@ void rf_join_advance(struct rf_core *c)
 		break;
 	case JOIN_DONE:
 		break;
-	}
-}
-
-static uint64_t soonest(uint64_t now, uint64_t a, uint64_t b)
-{
-	uint64_t at = UINT64_MAX;
-
-	if (a > now && a < at)
-		at = a;
-	if (b > now && b < at)
-		at = b;
-	return at == UINT64_MAX ? now + RF_MS_NS : at;
-}
-
-uint64_t rf_join_wake(const struct rf_core *c)
-{
-	const struct join *j = &c->join;
-
-	switch (j->stage) {
-	case JOIN_WATCH:
-	case JOIN_SETTLE:
-		return soonest(c->now, j->until_ns, j->look_ns);
-	case JOIN_REVOKE:
-		return soonest(c->now, j->until_ns, j->retry_ns);
-	default:
-		return soonest(c->now, j->look_ns, 0);
 	}
 }

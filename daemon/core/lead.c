@@ -28,12 +28,38 @@ static void history_change(struct rf_core *c, struct volume *v)
 			  h);
 }
 
+/* ---- the life of a leadership (§8) ---- */
+
+#define ROLE_BIT(r) (1u << RF_ROLE_##r)
+
+void rf_role_set(struct volume *v, enum rf_role role)
+{
+	static const uint16_t from[RF_ROLE_LAST + 1] = {
+		[RF_ROLE_FOLLOWER] = ROLE_BIT(JOINING) | ROLE_BIT(CANDIDATE) |
+				     ROLE_BIT(CLAIMING) | ROLE_BIT(CLOSING),
+		[RF_ROLE_CANDIDATE] = ROLE_BIT(FOLLOWER),
+		[RF_ROLE_CLAIMING] = ROLE_BIT(CANDIDATE),
+		[RF_ROLE_EXCLUDING] = ROLE_BIT(CLAIMING),
+		[RF_ROLE_OPENING] = ROLE_BIT(EXCLUDING),
+		[RF_ROLE_LOADING] = ROLE_BIT(OPENING),
+		[RF_ROLE_RECONCILING] = ROLE_BIT(LOADING),
+		[RF_ROLE_ACTIVE] = ROLE_BIT(RECONCILING),
+		[RF_ROLE_CLOSING] = ROLE_BIT(EXCLUDING) | ROLE_BIT(OPENING) |
+				    ROLE_BIT(LOADING) | ROLE_BIT(RECONCILING) |
+				    ROLE_BIT(ACTIVE),
+		[RF_ROLE_STOPPED] = UINT16_MAX,
+	};
+
+	rf_assert(from[role] & 1u << v->role);
+	v->role = role;
+}
+
 /* ---- up ---- */
 
 void rf_lead_opened(struct rf_core *c, struct volume *v)
 {
 	rf_assert(v->role == RF_ROLE_OPENING && v->lease.opened);
-	v->role = RF_ROLE_LOADING;
+	rf_role_set(v, RF_ROLE_LOADING);
 	v->mark_ns = c->now;
 	rf_commit_load(c, v);
 }
@@ -41,19 +67,18 @@ void rf_lead_opened(struct rf_core *c, struct volume *v)
 void rf_lead_loaded(struct rf_core *c, struct volume *v)
 {
 	rf_assert(v->role == RF_ROLE_LOADING);
-	v->role = RF_ROLE_RECONCILING;
+	rf_role_set(v, RF_ROLE_RECONCILING);
 	rf_emit_hook(c, v, RF_HOOK_RECONCILE);
 }
 
 static void become_active(struct rf_core *c, struct volume *v)
 {
-	v->role = RF_ROLE_ACTIVE;
+	rf_role_set(v, RF_ROLE_ACTIVE);
 	v->history.reconcile_us = (uint32_t)((c->now - v->mark_ns) / 1000);
 	v->history.start_unix_ns = c->unix_ns;
 	v->since_unix_ns = c->unix_ns;
 	history_change(c, v);
-	rf_emit_say(c, v, RF_SAY_ACTIVE, c->me, v->my_epoch, v->history.cause,
-		    c->now - v->campaign_ns);
+	rf_say_own(c, v, RF_SAY_ACTIVE, v->history.cause, c->now - v->campaign_ns);
 	rf_emit_hook(c, v, RF_HOOK_PROMOTE);
 }
 
@@ -69,8 +94,7 @@ void rf_lead_hook(struct rf_core *c, struct volume *v, uint32_t hook, uint64_t e
 			become_active(c, v);
 			return;
 		}
-		rf_emit_say(c, v, RF_SAY_RECONCILE_FAILED, c->me, v->my_epoch,
-			    (uint64_t)(int64_t)status, 0);
+		rf_say_own(c, v, RF_SAY_RECONCILE_FAILED, (uint64_t)(int64_t)status, 0);
 		rf_lead_lose(c, v, RF_CAUSE_RECONCILE, 0);
 	}
 }
@@ -120,17 +144,23 @@ static uint64_t ended_by(const struct volume *v, enum rf_cause cause)
 	return cause == RF_CAUSE_SUPERSEDED ? v->my_epoch + 1 : 0;
 }
 
+void rf_lead_superseded(struct rf_core *c, struct volume *v)
+{
+	rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
+	rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+}
+
 void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint32_t to)
 {
 	bool worked = v->role >= RF_ROLE_RECONCILING;
 
 	if (v->role == RF_ROLE_CANDIDATE || v->role == RF_ROLE_CLAIMING)
 		rf_campaign_abandon(c, v, c->hb_ns);
-	if (v->role < RF_ROLE_EXCLUDING || v->role > RF_ROLE_ACTIVE)
+	if (!rf_owning(v))
 		return;
 	rf_emit_withdraw(c, v->number); /* no grant may follow the revoke */
-	rf_emit_say(c, v, RF_SAY_LOSING, c->me, v->my_epoch, cause, 0);
-	v->role = RF_ROLE_CLOSING;
+	rf_say_own(c, v, RF_SAY_LOSING, cause, 0);
+	rf_role_set(v, RF_ROLE_CLOSING);
 	v->evicting = false;
 	v->closing = (struct closing){
 		.cause = cause,
@@ -198,7 +228,7 @@ static void tell(struct rf_core *c, struct volume *v)
 		m.closed.epoch = k->by_epoch;
 		m.closed.volume = (uint16_t)v->number;
 	} else {
-		rf_emit_say(c, v, RF_SAY_RELEASED, c->me, v->my_epoch, k->to, 0);
+		rf_say_own(c, v, RF_SAY_RELEASED, k->to, 0);
 		m.kind = RF_WIRE_RELEASED;
 		m.released.epoch = v->my_epoch;
 		m.released.volume = (uint16_t)v->number;
@@ -211,11 +241,11 @@ static void finish(struct rf_core *c, struct volume *v)
 {
 	struct closing *k = &v->closing;
 
-	rf_emit_say(c, v, RF_SAY_CLOSED, c->me, v->my_epoch, k->cause, c->now - k->since_ns);
+	rf_say_own(c, v, RF_SAY_CLOSED, k->cause, c->now - k->since_ns);
 	if (!k->by_epoch && v->epoch == v->my_epoch)
 		v->epoch_state = RF_EPOCH_RELEASED;
 	v->last_cause = k->cause;
-	v->role = RF_ROLE_FOLLOWER;
+	rf_role_set(v, RF_ROLE_FOLLOWER);
 	v->campaign.at_ns = 0;
 	v->history.end_unix_ns = c->unix_ns;
 	if (v->history.start_unix_ns)
@@ -258,18 +288,4 @@ void rf_lead_advance(struct rf_core *c, struct volume *v)
 		revoke(c, v);
 	cancel(c, v);
 	close_slot(c, v);
-}
-
-uint64_t rf_lead_wake(const struct rf_core *c, const struct volume *v)
-{
-	const struct closing *k = &v->closing;
-	uint64_t at = 0;
-
-	if (v->role != RF_ROLE_CLOSING)
-		return 0;
-	if (!k->drained && !k->revoking)
-		at = k->retry_ns;
-	if (!k->cancelled && k->worked && (!at || k->since_ns + c->grace_ns < at))
-		at = k->since_ns + c->grace_ns;
-	return at > c->now ? at : 0;
 }

@@ -12,7 +12,10 @@
 
 bool rf_renewing(const struct volume *v)
 {
-	return v->slot_open && v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_ACTIVE;
+	bool renewing = v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_ACTIVE;
+
+	rf_assert(!renewing || (v->slot_open && v->my_epoch));
+	return renewing;
 }
 
 /* §8: the first grant is a renewal too; the slot says OPEN before the gate opens. */
@@ -23,7 +26,7 @@ void rf_lease_open(struct rf_core *c, struct volume *v)
 	v->history.claim_us = (uint32_t)((v->phase2_ns - v->step.began_ns) / 1000);
 	v->history.prevote_us = (uint32_t)((v->step.began_ns - v->campaign_ns) / 1000);
 	v->history.exclude_us = (uint32_t)((c->now - v->phase2_ns) / 1000);
-	v->role = RF_ROLE_OPENING;
+	rf_role_set(v, RF_ROLE_OPENING);
 	v->slot_open = true;
 	v->mark_ns = c->now;
 	memset(&v->lease, 0, sizeof(v->lease));
@@ -59,10 +62,9 @@ static void extend(struct rf_core *c, struct volume *v, uint64_t begun_ns)
 	if (l->opened && margin < l->margin_min_ns)
 		l->margin_min_ns = margin;
 	if (l->opened && margin < 0)
-		rf_emit_say(c, v, RF_SAY_RENEW_LATE, c->me, v->my_epoch, (uint64_t)-margin, 0);
+		rf_say_own(c, v, RF_SAY_RENEW_LATE, (uint64_t)-margin, 0);
 	else if (l->opened && c->now - begun_ns > c->lease_ns / 3 * 2)
-		rf_emit_say(c, v, RF_SAY_MARGIN, c->me, v->my_epoch,
-			    c->lease_ns - (c->now - begun_ns), c->lease_ns);
+		rf_say_own(c, v, RF_SAY_MARGIN, c->lease_ns - (c->now - begun_ns), c->lease_ns);
 	l->deadline_ns = deadline;
 	l->held_said = false;
 	grant(c, v);
@@ -74,7 +76,7 @@ static void restore_sector(struct rf_core *c, struct volume *v, uint32_t disk)
 {
 	if (!RF_RULE(REWRITE, true) || v->sector.done[disk] != v->sector.version)
 		return;
-	rf_emit_say(c, v, RF_SAY_REWRITE_EPOCH, c->me, v->my_epoch, 0, 0);
+	rf_say_own(c, v, RF_SAY_REWRITE_EPOCH, 0, 0);
 	rf_sector_set(c, v, RF_EPOCH_CLAIMED);
 }
 
@@ -89,8 +91,7 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 		return;
 	verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
 	if (RF_RULE(RENEW_CHECK, verdict == RF_CLAIM_SUPERSEDED)) {
-		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
-		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+		rf_lead_superseded(c, v);
 		return;
 	}
 	/* unreadable: cannot tell, so no renewal (§1); released: never mine again */
@@ -113,8 +114,8 @@ void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 	if (result == RF_FENCE_OK && !l->opened) {
 		l->opened = true;
 		v->history.open_us = (uint32_t)((c->now - v->mark_ns) / 1000);
-		rf_emit_say(c, v, RF_SAY_OPENED, c->me, v->my_epoch,
-			    l->deadline_ns > c->now ? l->deadline_ns - c->now : 0, 0);
+		rf_say_own(c, v, RF_SAY_OPENED,
+			   l->deadline_ns > c->now ? l->deadline_ns - c->now : 0, 0);
 		rf_lead_opened(c, v);
 	} else if (result == RF_FENCE_OK) {
 		grant(c, v);
@@ -122,8 +123,7 @@ void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 		rf_emit_say(c, v, RF_SAY_SUPERSEDED, 0, v->my_epoch, 0, 0);
 		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
 	} else {
-		rf_emit_say(c, v, RF_SAY_GATE_FAILED, c->me, v->my_epoch, RF_FENCE_GRANT,
-			    result);
+		rf_say_own(c, v, RF_SAY_GATE_FAILED, RF_FENCE_GRANT, result);
 		if (!l->opened)
 			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
 		l->sent_ns = 0; /* an open gate runs out by itself; try at the next renewal */
@@ -137,8 +137,7 @@ void rf_lease_advance(struct rf_core *c, struct volume *v)
 	if (!rf_renewing(v))
 		return;
 	if (RF_RULE(RENEW_CHECK, v->decided > v->my_epoch)) { /* learnt by another read */
-		rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
-		rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
+		rf_lead_superseded(c, v);
 		return;
 	}
 	if (!l->opened) {
@@ -150,21 +149,8 @@ void rf_lease_advance(struct rf_core *c, struct volume *v)
 		return;
 	if (!l->held_said) {
 		l->held_said = true;
-		rf_emit_say(c, v, RF_SAY_LEASE_HELD, c->me, v->my_epoch,
-			    c->now - l->deadline_ns, 0);
+		rf_say_own(c, v, RF_SAY_LEASE_HELD, c->now - l->deadline_ns, 0);
 	}
 	if (RF_RULE(EXPIRE, c->now - l->deadline_ns >= c->hold_ns))
 		rf_lead_lose(c, v, RF_CAUSE_EXPIRED, 0);
-}
-
-uint64_t rf_lease_wake(const struct rf_core *c, const struct volume *v)
-{
-	uint64_t at;
-
-	if (!rf_renewing(v))
-		return 0;
-	at = v->lease.opened ? v->lease.deadline_ns : v->mark_ns + 2 * c->lease_ns;
-	if (at <= c->now)
-		at = v->lease.deadline_ns + c->hold_ns;
-	return at > c->now ? at : 0;
 }

@@ -404,9 +404,9 @@ void rf_peers_isolation(struct rf_core *c)
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		struct volume *v = &c->volume[i];
 
-		if (v->role < RF_ROLE_EXCLUDING || v->role > RF_ROLE_ACTIVE)
+		if (!rf_owning(v))
 			continue;
-		rf_emit_say(c, v, RF_SAY_ISOLATED, c->me, v->my_epoch, 0, 0);
+		rf_say_own(c, v, RF_SAY_ISOLATED, 0, 0);
 		rf_lead_lose(c, v, RF_CAUSE_ISOLATED, 0);
 	}
 }

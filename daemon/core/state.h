@@ -299,6 +299,9 @@ struct rf_core {
 struct rf_effect *rf_emit(struct rf_core *c, enum rf_effect_kind kind);
 void rf_emit_say(struct rf_core *c, const struct volume *v, enum rf_say code, uint32_t node,
 		 uint64_t epoch, uint64_t a, uint64_t b);
+/* About this node, and its epoch when it is about a volume. */
+void rf_say_own(struct rf_core *c, const struct volume *v, enum rf_say code, uint64_t a,
+		uint64_t b);
 void rf_emit_send(struct rf_core *c, uint32_t to, const struct rf_msg *m);
 void rf_emit_fence(struct rf_core *c, enum rf_effect_kind kind, uint32_t volume, uint64_t epoch,
 		   uint64_t incarnation, uint64_t deadline_ns);
@@ -353,7 +356,6 @@ void rf_join_slots(struct rf_core *c, uint32_t disk, const uint8_t *slots);
 void rf_join_own(struct rf_core *c, uint32_t disk, const uint8_t *record);
 void rf_join_region(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region);
 void rf_join_revoked(struct rf_core *c, uint32_t volume, uint32_t result);
-uint64_t rf_join_wake(const struct rf_core *c);
 
 /* ---- beat.c: heartbeat, own slot ---- */
 void rf_beat_advance(struct rf_core *c);
@@ -395,7 +397,6 @@ void rf_campaign_vote(struct rf_core *c, struct volume *v, uint32_t from, bool g
 		      uint64_t epoch, uint32_t round, uint64_t known);
 void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns);
 void rf_campaign_mandate(struct rf_core *c, struct volume *v);
-uint64_t rf_campaign_wake(const struct rf_core *c, const struct volume *v);
 
 /* ---- ballot.c ---- */
 void rf_ballot_begin(struct rf_core *c, struct volume *v);
@@ -413,29 +414,32 @@ void rf_exclusion_region(struct rf_core *c, struct volume *v, const struct op *o
 void rf_exclusion_seen(struct rf_core *c, uint32_t node, const struct rf_slot *s);
 void rf_exclusion_closed(struct rf_core *c, struct volume *v, uint32_t node, uint64_t epoch);
 void rf_exclusion_evicted(struct rf_core *c, struct volume *v, uint32_t result);
-uint64_t rf_exclusion_wake(const struct rf_core *c, const struct volume *v);
 void rf_sector_set(struct rf_core *c, struct volume *v, uint32_t state);
 
 /* ---- lease.c ---- */
-bool rf_renewing(const struct volume *v); /* my slot says OPEN and renewals run */
+bool rf_renewing(const struct volume *v);            /* my slot says OPEN and renewals run */
+static inline bool rf_owning(const struct volume *v) /* the epoch is mine, and not lost */
+{
+	return v->role >= RF_ROLE_EXCLUDING && v->role <= RF_ROLE_ACTIVE;
+}
 void rf_lease_open(struct rf_core *c, struct volume *v);
 void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 		      const uint8_t *region);
 void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result);
 void rf_lease_advance(struct rf_core *c, struct volume *v);
-uint64_t rf_lease_wake(const struct rf_core *c, const struct volume *v);
 
 /* ---- lead.c: from the open gate to the closed one ---- */
 void rf_lead_opened(struct rf_core *c, struct volume *v);
 void rf_lead_loaded(struct rf_core *c, struct volume *v);
 void rf_lead_hook(struct rf_core *c, struct volume *v, uint32_t hook, uint64_t epoch,
 		  int32_t status);
+void rf_role_set(struct volume *v, enum rf_role role); /* only along the life of §8 */
+void rf_lead_superseded(struct rf_core *c, struct volume *v);
 void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint32_t to);
 /* Left in peace: it goes on being announced until its slot says closed. */
 bool rf_lead_voluntary(enum rf_cause cause);
 void rf_lead_revoked(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result);
 void rf_lead_advance(struct rf_core *c, struct volume *v);
-uint64_t rf_lead_wake(const struct rf_core *c, const struct volume *v);
 
 /* ---- commit.c: the committed state blob ---- */
 void rf_commit_load(struct rf_core *c, struct volume *v);

@@ -9,34 +9,13 @@
 #define PPM 1000000u
 #define US_NS 1000u
 
+/* In the order of struct rf_timing: heartbeat, suspect, lease, grace, hold, isolation,
+ * slot timeout, in-flight (ms), drift (ppm). */
 static const struct rf_timing profiles[] = {
-	[RF_PROFILE_FAST] = {.heartbeat_ms = 100,
-			     .suspect_ms = 350,
-			     .lease_ms = 1000,
-			     .grace_ms = 200,
-			     .hold_ms = 500,
-			     .isolation_ms = 700,
-			     .slot_timeout_ms = 1000,
-			     .inflight_ms = 2000,
-			     .epsilon_ppm = 10000},
-	[RF_PROFILE_SAN] = {.heartbeat_ms = 1000,
-			    .suspect_ms = 3500,
-			    .lease_ms = 10000,
-			    .grace_ms = 2000,
-			    .hold_ms = 5000,
-			    .isolation_ms = 7000,
-			    .slot_timeout_ms = 8000,
-			    .inflight_ms = 30000,
-			    .epsilon_ppm = 10000},
-	[RF_PROFILE_MULTIPATH] = {.heartbeat_ms = 2000,
-				  .suspect_ms = 20000,
-				  .lease_ms = 60000,
-				  .grace_ms = 10000,
-				  .hold_ms = 30000,
-				  .isolation_ms = 40000,
-				  .slot_timeout_ms = 16000,
-				  .inflight_ms = 120000,
-				  .epsilon_ppm = 10000},
+	[RF_PROFILE_FAST] = {100, 350, 1000, 200, 500, 700, 1000, 2000, 10000},
+	[RF_PROFILE_SAN] = {1000, 3500, 10000, 2000, 5000, 7000, 8000, 30000, 10000},
+	[RF_PROFILE_MULTIPATH] = {2000, 20000, 60000, 10000, 30000, 40000, 16000, 120000,
+				  10000},
 };
 
 static const char *const profile_names[] = {
