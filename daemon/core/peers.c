@@ -44,7 +44,8 @@ bool rf_peer_beats(const struct rf_core *c, uint32_t node)
 		return true;
 	if (p->moved_ns && !RF_RULE(BEATS_LOOK, !looked))
 		return false;
-	return quiet < c->super.timing.slot_timeout_ms * RF_MS_NS;
+	return quiet < c->super.timing.slot_timeout_ms * RF_MS_NS +
+			       (p->moved_ns ? c->suspect_ns : 0);
 }
 
 void rf_peers_fill(struct rf_core *c, uint8_t *hears)
@@ -290,7 +291,10 @@ static bool worth_scanning(const struct rf_core *c, uint32_t node, bool searchin
 {
 	const struct peer *p = &c->peer[node];
 
-	if (node == c->me || rf_peer_hears(c, node) || p->asked_ns == c->now)
+	if (node == c->me || p->asked_ns == c->now)
+		return false;
+	/* heard, and its datagrams carry a sequence that moves: no replays */
+	if (rf_peer_hears(c, node) && c->now - p->moved_ns < c->suspect_ns)
 		return false;
 	if (searching || rf_peer_beats(c, node) || p->state <= 1)
 		return true;
