@@ -52,7 +52,10 @@ static const char *name(void *w, uint32_t volume)
 static void now(void *w, uint32_t volume, struct rf_control_now *out)
 {
 	(void)w;
-	*out = (struct rf_control_now){world.role[volume], world.epoch[volume], 0xabc, 123};
+	*out = (struct rf_control_now){.role = world.role[volume],
+				       .epoch = world.epoch[volume],
+				       .incarnation = 0xabc,
+				       .deadline_ns = 123};
 }
 
 static bool node(void *w, uint32_t volume, uint32_t n)
