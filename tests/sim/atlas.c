@@ -254,6 +254,7 @@ static void profile_ghosts(struct atlas *a, struct rng *r)
 	a->weight[F_KILL_STEP] = 6;
 	a->weight[F_PATH_SLOW] = 6;
 	a->weight[F_PATH_STUCK] = 3;
+	a->weight[F_SHUTDOWN] = 5;
 	a->weight[F_PAUSE] = 2;
 	a->ghost_ppm = 900000;
 	a->io_slow_ppm = 100000;

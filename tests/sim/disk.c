@@ -260,7 +260,8 @@ static void land(struct world *w, struct disk_op *op)
 	memcpy(cell, op->data, op->data_len);
 	if (op->torn)
 		memset(cell + 256, 0xa5, 64); /* the checksum will tell */
-	w->disk[op->disk].bad[op->write_stride] = 0;
+	if (w->disk[op->disk].bad[op->write_stride] != 3)
+		w->disk[op->disk].bad[op->write_stride] = 0;
 }
 
 static void cells_room(struct disk_op *op)
@@ -284,7 +285,7 @@ static void sample(struct world *w, struct disk_op *op)
 	for (uint32_t i = 0; i < op->read_count; i++) {
 		uint8_t bad = d->bad[op->read_stride + i];
 
-		if (bad == 1 && !op->status)
+		if ((bad == 1 || bad == 3) && !op->status)
 			op->status = -EIO;
 		else if (bad == 2)
 			memset(op->cells + (size_t)i * CELL_BYTES + 128, 0x5a, 64);
@@ -312,11 +313,12 @@ static void tell(struct world *w, struct disk_op *op, enum rf_event_kind kind, i
 	e.io.wrote = op->writes && op->wrote;
 	if (status == 0 && op->reads && kind == RF_EV_IO) {
 		expand(w, op);
+		oracle_read(w, h, op);
 		e.io.data = w->scratch;
 		e.io.len = op->read_len;
 	}
-	trace(w, "  io h%u n%u disk %u op %x %s%s status %d%s", h->index, h->id, op->disk, op->core_op,
-	      op->writes ? "W" : "", op->reads ? "R" : "", status,
+	trace(w, "  io h%u n%u disk %u op %x %s%s status %d%s", h->index, h->id, op->disk,
+	      op->core_op, op->writes ? "W" : "", op->reads ? "R" : "", status,
 	      kind == RF_EV_IO_LATE ? " late" : "");
 	host_event(w, h, &e);
 }

@@ -176,6 +176,8 @@ void host_start(struct world *w, struct host *h)
 	h->halted = h->joined = h->stopped = false;
 	h->kill_at = 0;
 	memset(h->put_pending, 0, sizeof(h->put_pending));
+	memset(h->window, 0, sizeof(h->window));
+	h->counter = 0;
 	configure(w, h, &cfg);
 	trace(w, "host %u (n%u) starts life %u, incarnation %llx", h->index, h->id, h->life,
 	      (unsigned long long)h->incarnation);
@@ -251,11 +253,13 @@ void host_pause(struct world *w, struct host *h, uint64_t ns, bool vm)
 		h->vm_paused = true;
 	}
 	h->paused_until = w->now + ns;
+	w->oracles->paused[h->index] = h->paused_until;
 	after(w, h->paused_until, EV_RESUME, h->index, 0, h->life, 0);
 }
 
 void host_resume(struct world *w, struct host *h)
 {
+	w->oracles->paused[h->index] = w->now;
 	h->paused_until = 0;
 	if (h->vm_paused) {
 		h->vm_paused = false;

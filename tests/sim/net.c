@@ -77,6 +77,7 @@ void net_send(struct world *w, struct host *h, const struct rf_effect *e)
 	w->tally.datagrams++;
 	p->from = h->id;
 	p->incarnation = h->incarnation;
+	p->counter = ++h->counter;
 	p->len = (uint32_t)e->send.len;
 	p->uses = 1;
 	if (p->len <= sizeof(p->data))
@@ -87,31 +88,65 @@ void net_send(struct world *w, struct host *h, const struct rf_effect *e)
 	for (uint32_t i = 0; i < w->hosts && p->len; i++)
 		if (i != h->index && (!e->send.to || w->host[i].id == e->send.to))
 			transmit(w, p, h->index, i);
-	if (w->atlas.weight[F_REPLAY])
+	if (w->atlas.weight[F_REPLAY] && rng_below(&w->rng, 16) == 0)
 		w->replay[w->replays++ % REPLAYS] = *p;
 	give(w, p);
+}
+
+/* What the seal does: 64 counters back in the life heard last, none twice. */
+static bool fresh(struct host *h, const struct packet *p)
+{
+	struct window *win = &h->window[p->from];
+	uint64_t back;
+
+	if (win->incarnation != p->incarnation)
+		*win = (struct window){.incarnation = p->incarnation};
+	if (p->counter > win->highest) {
+		back = p->counter - win->highest;
+		win->seen = back < 64 ? win->seen << back | 1 : 1;
+		win->highest = p->counter;
+		return true;
+	}
+	back = win->highest - p->counter;
+	if (back >= 64 || win->seen >> back & 1)
+		return false;
+	win->seen |= 1ull << back;
+	return true;
+}
+
+static void hand_over(struct world *w, struct host *h, const struct packet *p)
+{
+	struct rf_event ev = {.kind = RF_EV_MESSAGE};
+	struct rf_core_peer before = {0};
+
+	if (!fresh(h, p))
+		return;
+	if (p->from != h->id)
+		rf_core_peer(rf_node_core(h->node), p->from, &before);
+	ev.message.from = p->from;
+	ev.message.incarnation = p->incarnation;
+	ev.message.data = p->data;
+	ev.message.len = p->len;
+	host_event(w, h, &ev);
+	if (p->from != h->id)
+		oracle_heard(w, h, p->from, p->incarnation, &before);
 }
 
 void net_event(struct world *w, const struct happening *e)
 {
 	struct packet *p = w->packet[e->a];
 	struct host *h = &w->host[e->host];
-	struct rf_event ev = {.kind = RF_EV_MESSAGE};
 	struct packet copy;
 
-	if (h->alive && h->paused_until > w->now && rng_below(&w->rng, 4)) {
+	if (h->alive && h->paused_until > w->now && w->phase == PHASE_FAULTS &&
+	    rng_below(&w->rng, 4)) {
 		after(w, h->paused_until, EV_PACKET, e->host, e->a, 0, 0);
-		return; /* it waits in the socket */
+		return; /* it waits in the socket; or there is no room */
 	}
 	copy = *p;
 	give(w, p);
-	if (!h->alive || h->paused_until > w->now)
-		return;
-	ev.message.from = copy.from;
-	ev.message.incarnation = copy.incarnation;
-	ev.message.data = copy.data;
-	ev.message.len = copy.len;
-	host_event(w, h, &ev);
+	if (h->alive && h->paused_until <= w->now)
+		hand_over(w, h, &copy);
 }
 
 /* Somebody who recorded the network plays it again: to everybody. */

@@ -25,6 +25,8 @@ void oracle_free(struct world *w)
 	free(o->owner);
 	free(o->put);
 	free(o->vote);
+	free(o->ballot);
+	free(o->paused);
 	free(o->twice_since);
 	free(o->resumed);
 	free(o->leader);
@@ -45,6 +47,8 @@ static void allocate(struct world *w)
 	o->owner = array((size_t)v * EPOCHS_MAX, sizeof(*o->owner));
 	o->put = array((size_t)h * v, sizeof(*o->put));
 	o->vote = array((size_t)h * v, sizeof(*o->vote));
+	o->ballot = array((size_t)h * v, sizeof(*o->ballot));
+	o->paused = array(h, sizeof(*o->paused));
 	o->twice_since = array(h, sizeof(*o->twice_since));
 	o->resumed = array(h, sizeof(*o->resumed));
 	o->leader = array(v, sizeof(*o->leader));
@@ -149,6 +153,27 @@ void oracle_hook(struct world *w, struct host *h, const struct rf_effect *e)
 void oracle_submit(struct world *w, struct host *h, const struct disk_op *op)
 {
 	oracle_state_submit(w, h, op);
+	oracle_epoch_submit(w, h, op);
+}
+
+void oracle_read(struct world *w, struct host *h, const struct disk_op *op)
+{
+	if (op->writes)
+		oracle_epoch_read(w, h, op);
+}
+
+/* CASES: replays of earlier lives do nothing. */
+void oracle_heard(struct world *w, struct host *h, uint32_t from, uint64_t incarnation,
+		  const struct rf_core_peer *before)
+{
+	struct rf_core_peer now;
+
+	if (!h->alive || !before->incarnation || incarnation == before->incarnation)
+		return;
+	rf_core_peer(rf_node_core(h->node), from, &now);
+	if (now.net_ns != before->net_ns && now.incarnation == before->incarnation)
+		violate(w, "live", "n%u believes a datagram of a dead life of n%u", h->id,
+			from);
 }
 
 void oracle_disk(struct world *w, const struct disk_op *op, const uint8_t *cell)

@@ -22,7 +22,7 @@ struct owner { /* of one epoch of one volume */
 	uint64_t incarnation;
 	uint32_t node;
 	bool loaded;
-	uint64_t loaded_version, loaded_value;
+	uint64_t loaded_version, loaded_value, written;
 	uint64_t acked_version, acked_value;
 };
 
@@ -35,16 +35,24 @@ struct vote_seen { /* the last vote a node gave on a volume */
 	uint32_t candidate, life;
 };
 
+struct ballot_seen { /* the last ballot a host entered on a volume */
+	uint64_t instance, mbal;
+	bool lost; /* what it read behind phase 1 told it to stop */
+	bool entered;
+};
+
 struct oracles {
 	uint64_t *landed;    /* by volume: highest epoch on the medium */
 	uint64_t *highest;   /* by volume: highest epoch decided */
 	struct owner *owner; /* [volume * EPOCHS_MAX + epoch] */
 	uint32_t volumes, hosts;
-	struct put_seen *put;   /* [host * volumes + volume] */
-	struct vote_seen *vote; /* the same */
-	uint64_t *twice_since;  /* by host: two lives of one id since */
-	uint64_t *resumed;      /* by host: last time it was paused */
-	uint32_t *leader;       /* by volume, when faults are over: host + 1 */
+	struct put_seen *put;       /* [host * volumes + volume] */
+	struct vote_seen *vote;     /* the same */
+	struct ballot_seen *ballot; /* the same */
+	uint64_t *paused;           /* by host: last time it stood still */
+	uint64_t *twice_since;      /* by host: two lives of one id since */
+	uint64_t *resumed;          /* by host: last time it was paused */
+	uint32_t *leader;           /* by volume, when faults are over: host + 1 */
 	uint64_t *leader_epoch;
 	uint64_t stable_since;
 };
@@ -65,6 +73,11 @@ void oracle_hook(struct world *w, struct host *h, const struct rf_effect *e);
 void oracle_submit(struct world *w, struct host *h, const struct disk_op *op);
 /* op is about to land on cell, which still holds the old record */
 void oracle_disk(struct world *w, const struct disk_op *op, const uint8_t *cell);
+/* op is over, and its core is about to hear what was read (in its cells) */
+void oracle_read(struct world *w, struct host *h, const struct disk_op *op);
+/* a datagram was handed to the core; net_ns: when it last believed that sender, before */
+void oracle_heard(struct world *w, struct host *h, uint32_t from, uint64_t incarnation,
+		  const struct rf_core_peer *before);
 void oracle_granted(struct world *w, struct host *h, uint32_t volume, uint64_t epoch,
 		    uint64_t incarnation);
 void oracle_landed(struct world *w, uint32_t volume, uint32_t node, uint64_t incarnation,
@@ -89,6 +102,8 @@ void oracle_epoch_said(struct world *w, const struct rf_decision *d);
 void oracle_epoch_owned(struct world *w, uint32_t volume, uint64_t epoch, uint32_t node,
 			uint64_t incarnation, const char *how);
 void oracle_epoch_disk(struct world *w, const struct disk_op *op, const uint8_t *cell);
+void oracle_epoch_submit(struct world *w, struct host *h, const struct disk_op *op);
+void oracle_epoch_read(struct world *w, struct host *h, const struct disk_op *op);
 /* 4 */
 void oracle_state_submit(struct world *w, struct host *h, const struct disk_op *op);
 void oracle_state_said(struct world *w, struct host *h, const struct rf_decision *d);

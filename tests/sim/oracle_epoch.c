@@ -50,7 +50,7 @@ static bool majority_has(struct world *w, uint32_t volume, uint32_t node,
 		const uint8_t *at = disk_cell(w, d, rf_geo_ballot(&w->super, volume, node));
 
 		have += rf_ballot_decode(at, &w->super.id, volume, node, &b) == RF_RECORD_OK &&
-			!goes_back(&b, was);
+			b.seq == was->seq;
 	}
 	return 2 * have > w->super.disk_count;
 }
@@ -69,12 +69,23 @@ static void ballot(struct world *w, const struct disk_op *op, const uint8_t *cel
 	}
 	if (now.seq < was.seq || (goes_back(&now, &was) && majority_has(w, volume, node, &was)))
 		violate(w, "epoch",
-			"ballot of n%u on vol=%u disk %u goes back: {%llu %llx %llx} seq %llx after {%llu %llx %llx} seq %llx",
+			"ballot of n%u on vol=%u disk %u goes back: {%llu %llx %llx} seq %llx "
+			"after {%llu %llx %llx} seq %llx",
 			node, volume, op->disk, (unsigned long long)now.instance,
 			(unsigned long long)now.mbal, (unsigned long long)now.bal,
 			(unsigned long long)now.seq, (unsigned long long)was.instance,
 			(unsigned long long)was.mbal, (unsigned long long)was.bal,
 			(unsigned long long)was.seq);
+}
+
+/* The first write of a life that died while it joined may come late: it says that
+ * every gate may be open, so that it makes others wait, never hurry. */
+static bool harmless(const struct world *w, const struct rf_slot *now)
+{
+	for (uint32_t v = 0; v < w->super.volumes; v++)
+		if (!rf_bit_get(now->gate_open, v))
+			return false;
+	return true;
 }
 
 static void slot(struct world *w, const struct disk_op *op, const uint8_t *cell, uint32_t node)
@@ -84,7 +95,7 @@ static void slot(struct world *w, const struct disk_op *op, const uint8_t *cell,
 	if (rf_slot_decode(cell, &w->super.id, node, &was) != RF_RECORD_OK ||
 	    rf_slot_decode(op->data, &w->super.id, node, &now) != RF_RECORD_OK)
 		return;
-	if (now.seq < was.seq || now.generation < was.generation)
+	if ((now.seq < was.seq || now.generation < was.generation) && !harmless(w, &now))
 		violate(w, "epoch", "slot of n%u on disk %u goes back: seq %llx after %llx",
 			node, op->disk, (unsigned long long)now.seq,
 			(unsigned long long)was.seq);
@@ -111,4 +122,76 @@ void oracle_epoch_disk(struct world *w, const struct disk_op *op, const uint8_t 
 	default:
 		break;
 	}
+}
+
+/* ---- §5 "after each read": later, higher: stop ---- */
+
+static bool own_ballot(struct world *w, const struct host *h, const struct disk_op *op,
+		       uint32_t *volume, struct rf_ballot *b)
+{
+	uint32_t node, half;
+
+	return op->writes &&
+	       oracle_stride(w, op->write_stride, volume, &node, &half) == STRIDE_BALLOT &&
+	       rf_ballot_decode(op->data, &w->super.id, *volume, h->id, b) == RF_RECORD_OK;
+}
+
+void oracle_epoch_submit(struct world *w, struct host *h, const struct disk_op *op)
+{
+	struct ballot_seen *seen;
+	struct rf_ballot b;
+	uint32_t volume;
+
+	if (!own_ballot(w, h, op, &volume, &b))
+		return;
+	seen = &w->oracles->ballot[h->index * w->oracles->volumes + volume];
+	if (b.bal != b.mbal) { /* phase 1 */
+		if (seen->instance != b.instance || seen->mbal != b.mbal)
+			*seen = (struct ballot_seen){.instance = b.instance, .mbal = b.mbal};
+		return;
+	}
+	if (seen->instance != b.instance || seen->mbal != b.mbal)
+		return;
+	if (seen->lost && !seen->entered)
+		violate(w, "epoch",
+			"n%u enters phase 2 of epoch %llu on vol=%u, what it read says stop",
+			h->id, (unsigned long long)b.instance, volume);
+	seen->entered = true;
+}
+
+static bool says_stop(struct world *w, const struct host *h, const struct disk_op *op,
+		      uint32_t volume, const struct rf_ballot *mine)
+{
+	struct rf_epoch sector;
+	struct rf_ballot b;
+
+	if (rf_epoch_decode(op->cells, &w->super.id, volume, &sector) != RF_RECORD_OK)
+		return false;
+	if (sector.epoch >= mine->instance)
+		return true;
+	for (uint32_t n = 1; n <= w->super.id.nodes; n++) {
+		const uint8_t *cell = op->cells + (size_t)n * CELL_BYTES;
+
+		if (rf_ballot_decode(cell, &w->super.id, volume, n, &b) != RF_RECORD_OK)
+			return false; /* unreadable: this disk does not count */
+		if (b.instance > mine->instance)
+			return true;
+		if (n != h->id && b.instance == mine->instance && b.mbal > mine->mbal)
+			return true;
+	}
+	return false;
+}
+
+void oracle_epoch_read(struct world *w, struct host *h, const struct disk_op *op)
+{
+	struct ballot_seen *seen;
+	struct rf_ballot b;
+	uint32_t volume;
+
+	if (!own_ballot(w, h, op, &volume, &b) || op->read_count != w->super.id.nodes + 1)
+		return;
+	seen = &w->oracles->ballot[h->index * w->oracles->volumes + volume];
+	if (seen->instance == b.instance && seen->mbal == b.mbal && b.bal != b.mbal &&
+	    says_stop(w, h, op, volume, &b))
+		seen->lost = true;
 }

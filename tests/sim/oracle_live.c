@@ -159,14 +159,27 @@ static struct host *idle_host(struct world *w)
 	return NULL;
 }
 
+/* Nobody can read what the leaders' slots say; the others still hear them. */
+static void hide_leaders(struct world *w)
+{
+	for (uint32_t v = 0; v < w->super.volumes; v++) {
+		const struct host *h = host_leader(w, v);
+		uint64_t stride = rf_geo_slot(&w->super, h->id) / w->super.id.stride_bytes;
+
+		for (uint32_t d = 0; d < w->super.disk_count; d++)
+			w->disk[d].bad[stride] = 3;
+	}
+}
+
 /* §4: a steady leader is never displaced by a node that merely fails to hear it. */
 static void disturb(struct world *w)
 {
 	struct host *h = w->atlas.follower_cut ? idle_host(w) : NULL;
+	uint32_t how = (uint32_t)(w->seed % 4);
 
 	if (!h)
 		return;
-	if (w->seed % 3 == 0) {
+	if (how == 0) {
 		host_pause(w, h, 3ull * w->super.timing.suspect_ms * RF_MS_NS, false);
 		return;
 	}
@@ -174,9 +187,11 @@ static void disturb(struct world *w)
 		if (i == h->index)
 			continue;
 		net_cut(w, i, h->index, true);
-		if (w->seed % 3 == 1)
+		if (how == 1)
 			net_cut(w, h->index, i, true);
 	}
+	if (how == 3 && w->super.volumes == 1 && w->atlas.nodes - w->atlas.absent > 2)
+		hide_leaders(w);
 }
 
 static void steady_begin(struct world *w)

@@ -31,6 +31,8 @@ void oracle_state_submit(struct world *w, struct host *h, const struct disk_op *
 	p->epoch = s.epoch;
 	p->version = s.version;
 	p->value = 0;
+	if (s.version > oracle_owner(w, volume, s.epoch)->written)
+		oracle_owner(w, volume, s.epoch)->written = s.version;
 	if (s.length_bytes >= sizeof(p->value))
 		memcpy(&p->value, op->data + RF_RECORD_BYTES, sizeof(p->value));
 }
@@ -70,11 +72,35 @@ static void acknowledged(struct world *w, uint32_t volume, uint64_t epoch, uint6
 	}
 }
 
+/* What a leader loaded, or one after it wrote, is all that may be found later: a
+ * write of an older one, never acknowledged, must not come to light (commit.c). */
+static void check_light(struct world *w, const struct rf_decision *d)
+{
+	uint64_t e = d->epoch, most = 0;
+
+	while (--e) {
+		const struct owner *o = oracle_owner(w, d->volume, e);
+
+		most = o->written > most ? o->written : most;
+		if (!o->loaded)
+			continue;
+		most = o->loaded_version > most ? o->loaded_version : most;
+		break;
+	}
+	if (d->a > most)
+		violate(w, "state",
+			"vol=%u: epoch %llu loaded version %llu, %llu is the newest since "
+			"epoch %llu loaded",
+			d->volume, (unsigned long long)d->epoch, (unsigned long long)d->a,
+			(unsigned long long)most, (unsigned long long)e);
+}
+
 static void loaded(struct world *w, struct host *h, const struct rf_decision *d)
 {
 	const struct put_seen *p = seen(w, h, d->volume);
 	struct owner *o = oracle_owner(w, d->volume, d->epoch);
 
+	check_light(w, d);
 	o->loaded = true;
 	o->loaded_version = d->a;
 	o->loaded_value = p->epoch == d->epoch && p->version == d->a ? p->value : 0;

@@ -77,7 +77,8 @@ struct path {                 /* from a host to a disk, or a disk itself */
 
 struct disk {
 	uint8_t *cells;
-	uint8_t *bad; /* strides that cannot be read: 1 medium error, 2 garbage */
+	uint8_t *bad; /* strides that cannot be read: 1 medium error, until it is
+		       * written; 2 garbage, as long; 3 medium error for ever */
 	struct path path;
 	uint64_t ops; /* submitted */
 };
@@ -99,11 +100,15 @@ struct disk_op {
 struct packet {
 	struct packet *next;
 	uint32_t index, uses, from, len;
-	uint64_t incarnation;
+	uint64_t incarnation, counter;
 	uint8_t data[256];
 };
 
 #define REPLAYS 64u
+
+struct window { /* of one sender, as the seal keeps it */
+	uint64_t incarnation, highest, seen;
+};
 
 /* ---- fences ---- */
 
@@ -155,7 +160,8 @@ struct host {
 	uint64_t paused_until; /* daemon or whole machine; 0 = runs */
 	bool vm_paused;
 	uint64_t wake_ns, wake_serial;
-	uint64_t joined_at;
+	uint64_t joined_at, counter;
+	struct window window[RF_NODES_MAX + 1];
 	struct path path[RF_DISKS_MAX];
 	struct gate *gate;
 	struct rf_node *node;
