@@ -209,15 +209,14 @@ static void shut(struct gate *g, const struct rf_fence_request *q, struct rf_fen
 
 /* ---- grant ---- */
 
-static bool load_table(struct gate *g, const struct rf_dm_status *s,
-		       struct rf_fence_reply *reply)
+/* Fresh each time: disks come and go, an area may have been made anew. */
+static bool make_table(struct gate *g, struct rf_fence_reply *reply)
 {
 	char err[RF_FENCE_TEXT_BYTES] = "";
 	struct rf_area area = {0};
 	unsigned i;
 	int r = 0;
 
-	/* Fresh each time: disks come and go, an area may have been made anew. */
 	for (i = 0; i < g->area.disks && !r; i++)
 		r = rf_area_add(&area, g->area.disk[i].path, err, sizeof(err));
 	r = r ? r : rf_gate_table_make(&g->table, &area, err, sizeof(err));
@@ -227,12 +226,16 @@ static bool load_table(struct gate *g, const struct rf_dm_status *s,
 		r = -EINVAL;
 	}
 	rf_area_close(&area);
-	r = r ? r
-	      : rf_dm_load(g->name, g->table.uuid, g->table.sectors, g->table.params, s->exists,
-			   err, sizeof(err));
 	if (r)
 		say(reply, r, err);
 	return !r;
+}
+
+static bool same_table(struct gate *g)
+{
+	char live[RF_GATE_PARAMS_BYTES];
+
+	return !rf_dm_table(g->name, live, sizeof(live)) && !strcmp(live, g->table.params);
 }
 
 static void busy(struct gate *g, const struct rf_dm_status *s, struct rf_fence_reply *reply)
@@ -245,19 +248,21 @@ static void busy(struct gate *g, const struct rf_dm_status *s, struct rf_fence_r
 	rf_reply_text(reply, "gate %.30s is still open since an older epoch:%s", g->name, who);
 }
 
-/* A fresh instance that nobody has open. */
-static bool prepare(struct gate *g, struct rf_fence_reply *reply)
+/* An instance that was never open, and that nobody has open from before it. */
+static bool attach(struct gate *g, struct rf_fence_reply *reply)
 {
+	char err[RF_FENCE_TEXT_BYTES] = "";
 	struct rf_dm_status s;
+	int r;
 
-	if (!ask_status(g, &s, reply))
+	if (!ask_status(g, &s, reply) || !make_table(g, reply))
 		return false;
 	if (s.exists && !s.ours) {
 		say(reply, -EEXIST, "");
 		rf_reply_text(reply, "device %.60s exists and is no gate: left alone", g->name);
 		return false;
 	}
-	if (s.ours && s.state == RF_GATE_CLOSED && !s.epoch && g->table.params[0])
+	if (s.ours && s.state == RF_GATE_CLOSED && !s.epoch && same_table(g))
 		return true;
 	if (s.ours && s.open_count > 0) {
 		busy(g, &s, reply);
@@ -265,8 +270,10 @@ static bool prepare(struct gate *g, struct rf_fence_reply *reply)
 	}
 	if (s.ours && !drain(g, REVOKE_MS, reply))
 		return false;
-	reply->result = RF_FENCE_FAILED;
-	return load_table(g, &s, reply);
+	r = rf_dm_load(g->name, g->table.uuid, g->table.sectors, g->table.params, s.exists, err,
+		       sizeof(err));
+	say(reply, r, err);
+	return !r;
 }
 
 static void explain_grant(struct gate *g, int r, struct rf_fence_reply *reply)
@@ -299,7 +306,7 @@ static void grant(struct gate *g, const struct rf_fence_request *q,
 	char message[96];
 	int r;
 
-	if (!renewal && !prepare(g, reply))
+	if (!renewal && !attach(g, reply))
 		return;
 	snprintf(message, sizeof(message), RF_GATE_GRANT " %" PRIu64 " %" PRIu64 " %" PRIu64,
 		 (uint64_t)q->epoch, (uint64_t)q->deadline_ns, (uint64_t)q->incarnation);
@@ -311,6 +318,16 @@ static void grant(struct gate *g, const struct rf_fence_request *q,
 	g->epoch = q->epoch;
 	g->incarnation = q->incarnation;
 	reply->result = RF_FENCE_OK;
+}
+
+/* Once at join: the volume's device is there, closed, before anybody leads. That it
+ * cannot be made yet does not make what was revoked less so; a grant tries again. */
+static void join(struct gate *g, struct rf_fence_reply *reply)
+{
+	struct rf_fence_reply tried = *reply;
+
+	if (!attach(g, &tried) && tried.text[0])
+		rf_reply_text(reply, "nothing open; but: %.140s", tried.text);
 }
 
 /* ---- the rest ---- */
@@ -354,6 +371,8 @@ static void gate_serve(void *state, const struct rf_fence_request *q,
 		break;
 	case RF_FENCE_REVOKE:
 		shut(g, q, reply);
+		if (!q->epoch && reply->result == RF_FENCE_OK)
+			join(g, reply);
 		break;
 	case RF_FENCE_EVICT:
 		reply->result = RF_FENCE_UNSUPPORTED;

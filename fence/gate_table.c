@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "gate_table.h"
@@ -112,6 +114,15 @@ __attribute__((format(printf, 2, 3))) static void add(struct rf_gate_table *t, c
 	va_end(ap);
 }
 
+/* A device as the kernel prints it in a table, so that tables can be compared. */
+static void add_device(struct rf_gate_table *t, const char *path, uint64_t offset)
+{
+	struct stat st = {0};
+
+	stat(path, &st); /* it was opened a moment ago; 0:0 is refused */
+	add(t, "%u:%u %" PRIu64 " ", major(st.st_rdev), minor(st.st_rdev), offset / SECTOR);
+}
+
 static void add_uuid(struct rf_gate_table *t, const __u8 *u)
 {
 	add(t, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x ", u[0],
@@ -124,14 +135,15 @@ static void write_line(struct rf_gate_table *t, const struct rf_area *a, uint64_
 	unsigned i, features = t->gate_reads + t->conflict;
 
 	t->params[0] = 0;
-	add(t, "%s %" PRIu64 " %u %u %u %u ", t->device, offset / SECTOR, t->node, t->volume,
-	    a->id.nodes, a->id.stride_bytes);
+	add_device(t, t->device, offset);
+	add(t, "%u %u %u %u ", t->node, t->volume, a->id.nodes, a->id.stride_bytes);
 	add_uuid(t, a->id.cluster);
 	add_uuid(t, a->id.area);
-	add(t, "%u %u %u %u", t->lease_ms, t->check_ms, t->hold_ms, a->disk_count);
+	add(t, "%u %u %u %u ", t->lease_ms, t->check_ms, t->hold_ms, a->disk_count);
 	for (i = 0; i < a->disks; i++)
-		add(t, " %s %" PRIu64, a->disk[i].path,
-		    (a->disk[i].offset_bytes + rf_area_region(a, t->volume)) / SECTOR);
+		add_device(t, a->disk[i].path,
+			   a->disk[i].offset_bytes + rf_area_region(a, t->volume));
+	t->params[strlen(t->params) - 1] = 0;
 	if (features)
 		add(t, " %u%s%s", features, t->gate_reads ? " " RF_GATE_FEATURE_READS : "",
 		    t->conflict ? " " RF_GATE_FEATURE_CONFLICT : "");

@@ -2,8 +2,8 @@
 /*
  * The latch: who may open the gate, and everything that shuts it.
  *
- * Each bio looks at one word, deadline_ns, which is always the earlier of what
- * the daemon asked for and what the gate's own claim reads allow. Everything
+ * A bio looks at one word, deadline_ns, which is always the earlier of what the
+ * daemon asked for and what the gate's own claim reads allow. Everything
  * else happens under gate->lock, in messages and in one work item that the
  * timer, the reads and the drain wake up. Nothing here depends on the daemon.
  */
@@ -13,6 +13,7 @@
 
 #include <linux/blkdev.h>
 #include <linux/kobject.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
@@ -48,12 +49,14 @@ static enum rf_refused refused_as(const struct rf_gate *g)
 
 /* ---- transitions; all with the lock held ---- */
 
-/* The one word that bios look at. */
+/* The words that bios look at. */
 static void set_deadline(struct rf_gate *g)
 {
 	u64 limit = min(g->granted_ns, g->verified_ns + g->lease_ns);
+	u64 sure = limit - min(limit, g->lease_ns / 4);
 
 	WRITE_ONCE(g->deadline_ns, g->state == RF_GATE_OPEN ? limit : 0);
+	WRITE_ONCE(g->sure_ns, g->state == RF_GATE_OPEN ? sure : 0);
 }
 
 static void shut(struct rf_gate *g, enum rf_gate_why why)
@@ -64,6 +67,7 @@ static void shut(struct rf_gate *g, enum rf_gate_why why)
 	g->why = why;
 	g->drain_start_ns = ktime_get_boottime_ns();
 	set_deadline(g);
+	queue_work(g->wq, &g->quiesce);
 	queue_work(g->wq, &g->work);
 	if (!g->dying)
 		trace_rf_shut(gate_devt(g), g->epoch, g->drain_start_ns, why);
@@ -128,7 +132,6 @@ static bool admit(struct rf_gate *g, struct bio *bio)
 	if (!rf_gate_enter(g))
 		return false;
 	io->counted = true;
-	this_cpu_inc(g->counters->admitted);
 	rf_gate_remap(g, bio);
 	return true;
 }
@@ -181,6 +184,35 @@ static void settle_work(struct work_struct *work)
 	while ((bio = bio_list_pop(&held)))
 		if (rf_gate_slow(g, bio) == DM_MAPIO_REMAPPED)
 			submit_bio_noacct(bio);
+}
+
+/* ---- draining ---- */
+
+/* Expedited: peers wait for our answer, and this happens once in an instance. */
+static void quiesce_work(struct work_struct *work)
+{
+	struct rf_gate *g = container_of(work, struct rf_gate, quiesce);
+
+	synchronize_rcu_expedited();
+	spin_lock_irq(&g->lock);
+	g->quiesced = true;
+	queue_work(g->wq, &g->work);
+	spin_unlock_irq(&g->lock);
+}
+
+/* Nothing is being admitted: equal counters mean that none is in flight. */
+static void finish_drain(struct rf_gate *g, u64 now)
+{
+	struct rf_counters c;
+
+	if (g->state != RF_GATE_SHUTTING || !g->quiesced)
+		return;
+	rf_gate_sum(g, &c);
+	if (c.admitted != c.finished)
+		return;
+	g->drain_ns = now - g->drain_start_ns;
+	g->state = RF_GATE_SHUT;
+	complete(&g->drained);
 }
 
 /* ---- the work item ---- */
@@ -237,7 +269,7 @@ static void apply(struct rf_gate *g, u64 now, const struct rf_findings *f)
 
 /* Starts the reads that are due; says when the next one is. */
 static u64 start_reads(struct rf_gate *g, u64 now, enum rf_gate_state state, u64 fresh_ns,
-		       bool at_once, unsigned int *stuck)
+		       bool at_once)
 {
 	bool wanting = state == RF_GATE_OPENING || state == RF_GATE_HOLDING;
 	bool active = wanting || state == RF_GATE_OPEN;
@@ -249,7 +281,7 @@ static u64 start_reads(struct rf_gate *g, u64 now, enum rf_gate_state state, u64
 		bool due = now >= d->submitted_ns + g->interval_ns;
 
 		if (READ_ONCE(d->read) == RF_READ_BUSY) {
-			*stuck += due && !d->stuck;
+			g->check_errors += due && !d->stuck;
 			d->stuck |= due;
 		} else if (at_once || (active && due) || (wanting && d->judged_ns < fresh_ns)) {
 			rf_disk_submit(d, now);
@@ -266,7 +298,6 @@ static void gate_work(struct work_struct *work)
 	u64 now, next, epoch, incarnation, fresh_ns;
 	struct rf_findings f = {};
 	enum rf_gate_state state;
-	unsigned int stuck = 0;
 	bool at_once;
 
 	spin_lock_irq(&g->lock);
@@ -283,6 +314,7 @@ static void gate_work(struct work_struct *work)
 	g->check_errors += f.errors;
 	if (epoch == g->epoch && incarnation == g->incarnation && fresh_ns == g->fresh_ns)
 		apply(g, now, &f);
+	finish_drain(g, now);
 	state = g->state;
 	fresh_ns = g->fresh_ns;
 	at_once = g->check_now;
@@ -297,16 +329,7 @@ static void gate_work(struct work_struct *work)
 	spin_unlock_irq(&g->lock);
 
 	wake_up_all(&g->wait);
-	if (state == RF_GATE_SHUTTING && !g->killed) {
-		g->killed = true;
-		percpu_ref_kill(&g->writers);
-	}
-	next = min(next, start_reads(g, now, state, fresh_ns, at_once, &stuck));
-	if (stuck) {
-		spin_lock_irq(&g->lock);
-		g->check_errors += stuck;
-		spin_unlock_irq(&g->lock);
-	}
+	next = min(next, start_reads(g, now, state, fresh_ns, at_once));
 	if (next != U64_MAX)
 		hrtimer_start(&g->timer, ns_to_ktime(next), HRTIMER_MODE_ABS);
 }
@@ -317,20 +340,6 @@ static enum hrtimer_restart gate_timer(struct hrtimer *timer)
 
 	queue_work(g->wq, &g->work);
 	return HRTIMER_NORESTART;
-}
-
-/* No write is in flight, and none will be. Any context. */
-static void gate_drained(struct percpu_ref *ref)
-{
-	struct rf_gate *g = container_of(ref, struct rf_gate, writers);
-	unsigned long flags;
-
-	spin_lock_irqsave(&g->lock, flags);
-	g->drain_ns = ktime_get_boottime_ns() - g->drain_start_ns;
-	g->state = RF_GATE_SHUT;
-	queue_work(g->wq, &g->work);
-	spin_unlock_irqrestore(&g->lock, flags);
-	complete(&g->drained);
 }
 
 /* ---- telling the world ---- */
@@ -431,8 +440,8 @@ static int grant_result(struct rf_gate *g, u64 since)
 	spin_lock_irq(&g->lock);
 	if (g->state == RF_GATE_OPEN)
 		r = 0;
-	else if (is_over(g))
-		r = over_error(g);
+	else if (is_over(g)) /* opened, and expired before we looked? */
+		r = g->why == RF_GATE_WHY_EXPIRED ? -ETIME : over_error(g);
 	else if (g->failed_ns >= since)
 		r = g->failed_error;
 	spin_unlock_irq(&g->lock);
@@ -544,11 +553,10 @@ void rf_gate_resume(struct dm_target *ti)
 
 int rf_gate_init(struct rf_gate *g)
 {
-	int r = -ENOMEM;
-
 	spin_lock_init(&g->lock);
 	bio_list_init(&g->held);
 	INIT_WORK(&g->work, gate_work);
+	INIT_WORK(&g->quiesce, quiesce_work);
 	INIT_WORK(&g->settle, settle_work);
 	INIT_WORK(&g->announce, announce_work);
 	init_waitqueue_head(&g->wait);
@@ -556,7 +564,7 @@ int rf_gate_init(struct rf_gate *g)
 	rf_hrtimer_setup(&g->timer, gate_timer, CLOCK_BOOTTIME);
 	g->counters = alloc_percpu(struct rf_counters);
 	if (!g->counters)
-		return r;
+		return -ENOMEM;
 	/* on the reclaim path both, and what blocks never delays what must not */
 	g->wq = alloc_workqueue("rf_gate", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!g->wq)
@@ -564,15 +572,12 @@ int rf_gate_init(struct rf_gate *g)
 	g->slow_wq = alloc_workqueue("rf_gate_io", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!g->slow_wq)
 		goto free_wq;
-	r = percpu_ref_init(&g->writers, gate_drained, 0, GFP_KERNEL);
-	if (!r)
-		return 0;
-	destroy_workqueue(g->slow_wq);
+	return 0;
 free_wq:
 	destroy_workqueue(g->wq);
 free_counters:
 	free_percpu(g->counters);
-	return r;
+	return -ENOMEM;
 }
 
 void rf_gate_exit(struct rf_gate *g)
@@ -590,6 +595,5 @@ void rf_gate_exit(struct rf_gate *g)
 	hrtimer_cancel(&g->timer);
 	destroy_workqueue(g->wq);
 	destroy_workqueue(g->slow_wq);
-	percpu_ref_exit(&g->writers);
 	free_percpu(g->counters);
 }

@@ -14,7 +14,8 @@
 #include <linux/crc32c.h>
 #include <linux/device-mapper.h>
 #include <linux/hrtimer.h>
-#include <linux/percpu-refcount.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <linux/wait.h>
@@ -38,15 +39,13 @@ enum rf_refused {
 };
 
 struct rf_counters {
-	u64 admitted;
-	u64 finished;
-	u64 late;
+	u64 admitted, finished, late;
 	u64 refused[RF_REFUSED_REASONS];
 };
 
 /* Of each bio. dm does not clear it: every path of map() sets it. */
 struct rf_io {
-	bool counted; /* holds a reference on gate->writers */
+	bool counted; /* in gate->counters->admitted, not yet in finished */
 };
 
 enum rf_disk_read { RF_READ_IDLE, RF_READ_BUSY, RF_READ_DONE };
@@ -75,11 +74,11 @@ struct rf_disk {
 struct rf_gate {
 	/* Read by every bio; written by grants and at the end, never by a bio. */
 	u64 deadline_ns; /* 0: shut */
+	u64 sure_ns;     /* a quarter of the lease earlier; 0: shut */
 	struct block_device *bdev;
 	sector_t offset;
 	sector_t begin;
 	struct rf_counters __percpu *counters;
-	struct percpu_ref writers;
 	blk_status_t refusal;
 	bool gate_reads;
 
@@ -94,16 +93,14 @@ struct rf_gate {
 	int failed_error;
 	u64 hold_end_ns;
 	u64 drain_start_ns, drain_ns;
-	u64 checks, check_errors;
 	u64 seen;
 	bool suspended, inherited, resumed, dying, check_now;
+	bool quiesced; /* shut, and nothing is being admitted any more */
 	enum rf_gate_state announced;
 	unsigned int held_count;
 	struct bio_list held;
 
-	/* The work item's own. */
-	bool killed;
-
+	u64 checks, check_errors; /* only the work item counts */
 	u64 lease_ns, interval_ns, hold_ns;
 	u32 node, volume;
 	struct rf_area_id id;
@@ -111,7 +108,7 @@ struct rf_gate {
 	struct dm_dev *dev;
 	struct workqueue_struct *wq;      /* what must never block */
 	struct workqueue_struct *slow_wq; /* what may: reads, issuing, events */
-	struct work_struct work, settle, announce;
+	struct work_struct work, quiesce, settle, announce;
 	struct hrtimer timer;
 	wait_queue_head_t wait;
 	struct completion drained;
@@ -141,19 +138,44 @@ extern const char *const rf_gate_whys[];
 void rf_gate_sum(struct rf_gate *g, struct rf_counters *sum);
 
 /*
- * The reference first, the check second: a drain that has seen the count at
- * zero has seen every bio whose check passed. The precise clock, not the coarse
- * one: the coarse clock is as old as the last tick, and nothing bounds the
- * delay of a tick (interrupts off, a virtual CPU that was taken away).
+ * Check and count in one section that RCU waits for: once a grace period has
+ * passed since the deadline was taken away, every bio whose check passed has been
+ * counted, and none will be. The precise clock, not the coarse one: the coarse
+ * clock is as old as the last tick, and nothing bounds the delay of a tick
+ * (interrupts off, a virtual CPU that was taken away).
  */
 static inline bool rf_gate_enter(struct rf_gate *g)
 {
-	if (unlikely(!percpu_ref_tryget_live(&g->writers)))
-		return false;
-	if (likely(ktime_get_boottime_ns() < READ_ONCE(g->deadline_ns)))
-		return true;
-	percpu_ref_put(&g->writers);
-	return false;
+	bool open;
+
+	preempt_disable();
+	open = ktime_get_boottime_ns() < READ_ONCE(g->deadline_ns);
+	if (likely(open))
+		this_cpu_inc(g->counters->admitted);
+	preempt_enable();
+	return open;
+}
+
+/*
+ * Of a bio that was admitted. True when it came too late to be believed. Here the
+ * coarse clock will do, as long as it says that a quarter of the lease is left: it
+ * would take a timekeeper that stood still for that long to believe a late write,
+ * and that one was let through in time. Any nearer, the precise clock decides.
+ */
+static inline bool rf_gate_leave(struct rf_gate *g)
+{
+	bool late = false;
+	u64 sure;
+
+	preempt_disable();
+	sure = READ_ONCE(g->sure_ns);
+	if (unlikely(ktime_get_coarse_boottime_ns() >= sure))
+		late = ktime_get_boottime_ns() >= READ_ONCE(g->deadline_ns);
+	this_cpu_inc(g->counters->finished);
+	preempt_enable();
+	if (unlikely(!sure)) /* a drain may be waiting for this one */
+		queue_work(g->wq, &g->work);
+	return late;
 }
 
 static inline void rf_gate_remap(struct rf_gate *g, struct bio *bio)

@@ -11,6 +11,12 @@
 
 /* ---- table arguments ---- */
 
+static int fail(struct dm_target *ti, char *why)
+{
+	ti->error = why;
+	return -EINVAL;
+}
+
 static int parse_number(struct dm_arg_set *as, u64 min, u64 max, u64 *out)
 {
 	const char *word = dm_shift_arg(as);
@@ -18,13 +24,23 @@ static int parse_number(struct dm_arg_set *as, u64 min, u64 max, u64 *out)
 	return !word || kstrtou64(word, 10, out) || *out < min || *out > max ? -EINVAL : 0;
 }
 
-static int parse_u32(struct dm_arg_set *as, u32 min, u32 max, u32 *out)
-{
-	u64 v = 0;
-	int r = parse_number(as, min, max, &v);
+/* A number of the table, its bounds, and what to say if it is not within. */
+struct rf_word {
+	u32 *out, min, max;
+	char *error;
+};
 
-	*out = v;
-	return r;
+static int parse_words(struct dm_target *ti, struct dm_arg_set *as, const struct rf_word *w,
+		       unsigned int count)
+{
+	u64 v;
+
+	for (; count--; w++) {
+		if (parse_number(as, w->min, w->max, &v))
+			return fail(ti, w->error);
+		*w->out = v;
+	}
+	return 0;
 }
 
 static int parse_uuid(struct dm_arg_set *as, u8 *out)
@@ -36,12 +52,6 @@ static int parse_uuid(struct dm_arg_set *as, u8 *out)
 		return -EINVAL;
 	export_uuid(out, &uuid);
 	return 0;
-}
-
-static int fail(struct dm_target *ti, char *why)
-{
-	ti->error = why;
-	return -EINVAL;
 }
 
 /* DEVICE OFFSET_SECTORS; `sectors` must fit behind the offset. */
@@ -69,36 +79,42 @@ static int parse_device(struct dm_target *ti, struct dm_arg_set *as, sector_t se
 
 static int parse_identity(struct dm_target *ti, struct dm_arg_set *as, struct rf_gate *g)
 {
-	u32 node, volume;
+	const struct rf_word words[] = {
+		{&g->node, 1, RF_NODES_MAX, "Node must be 1 to 128"},
+		{&g->volume, 0, RF_VOLUMES_MAX - 1, "Volume must be below 256"},
+		{&g->id.nodes, 1, RF_NODES_MAX, "Number of nodes must be 1 to 128"},
+		{&g->id.stride_bytes, RF_STRIDE_MIN, RF_STRIDE_MAX,
+		 "Stride must be a power of two from 4096 to 65536"},
+	};
 
-	if (parse_u32(as, 1, RF_NODES_MAX, &node))
-		return fail(ti, "Node must be 1 to " __stringify(RF_NODES_MAX));
-	if (parse_u32(as, 0, RF_VOLUMES_MAX - 1, &volume))
-		return fail(ti, "Volume must be below " __stringify(RF_VOLUMES_MAX));
-	if (parse_u32(as, node, RF_NODES_MAX, &g->id.nodes))
-		return fail(ti, "Nodes must be a number not below the node's own");
-	if (parse_u32(as, RF_STRIDE_MIN, RF_STRIDE_MAX, &g->id.stride_bytes) ||
-	    !is_power_of_2(g->id.stride_bytes))
-		return fail(ti, "Stride must be a power of two from 4096 to 65536");
+	if (parse_words(ti, as, words, ARRAY_SIZE(words)))
+		return -EINVAL;
+	if (g->node > g->id.nodes)
+		return fail(ti, "Node must be one of the nodes");
+	if (!is_power_of_2(g->id.stride_bytes))
+		return fail(ti, words[3].error);
 	if (parse_uuid(as, g->id.cluster))
 		return fail(ti, "Cluster is not a UUID");
 	if (parse_uuid(as, g->id.area))
 		return fail(ti, "Area is not a UUID");
-	g->node = node;
-	g->volume = volume;
 	return 0;
 }
 
 static int parse_times(struct dm_target *ti, struct dm_arg_set *as, struct rf_gate *g)
 {
 	u32 lease_ms, check_ms, hold_ms;
+	const struct rf_word words[] = {
+		{&lease_ms, RF_GATE_LEASE_MS_MIN, RF_GATE_LEASE_MS_MAX,
+		 "Lease must be 100 to 600000 ms"},
+		{&check_ms, RF_GATE_CHECK_MS_MIN, RF_GATE_LEASE_MS_MAX,
+		 "Check interval must be 10 ms to the lease"},
+		{&hold_ms, 0, RF_GATE_HOLD_MS_MAX, "Hold time must be at most 600000 ms"},
+	};
 
-	if (parse_u32(as, RF_GATE_LEASE_MS_MIN, RF_GATE_LEASE_MS_MAX, &lease_ms))
-		return fail(ti, "Lease must be 100 to 600000 ms");
-	if (parse_u32(as, RF_GATE_CHECK_MS_MIN, lease_ms, &check_ms))
-		return fail(ti, "Check interval must be 10 ms to the lease");
-	if (parse_u32(as, 0, RF_GATE_HOLD_MS_MAX, &hold_ms))
-		return fail(ti, "Hold time must be at most 600000 ms");
+	if (parse_words(ti, as, words, ARRAY_SIZE(words)))
+		return -EINVAL;
+	if (check_ms > lease_ms)
+		return fail(ti, words[1].error);
 	g->lease_ns = (u64)lease_ms * NSEC_PER_MSEC;
 	g->interval_ns = (u64)check_ms * NSEC_PER_MSEC;
 	g->hold_ns = (u64)hold_ms * NSEC_PER_MSEC;
@@ -114,10 +130,11 @@ static bool overlaps_data(const struct rf_gate *g, const struct rf_disk *d, sect
 static int parse_regions(struct dm_target *ti, struct dm_arg_set *as, struct rf_gate *g)
 {
 	sector_t sectors = rf_claim_region_bytes(&g->id) >> SECTOR_SHIFT;
-	u32 disks, i, k;
+	u64 disks;
+	u32 i, k;
 	int r;
 
-	if (parse_u32(as, 1, RF_DISKS_MAX, &disks) || !(disks & 1))
+	if (parse_number(as, 1, RF_DISKS_MAX, &disks) || !(disks & 1))
 		return fail(ti, "Number of claim regions must be 1, 3 or 5");
 	if (as->argc < 2 * disks)
 		return fail(ti, "A claim region lacks its device or offset");
@@ -147,10 +164,10 @@ static int parse_regions(struct dm_target *ti, struct dm_arg_set *as, struct rf_
 
 static int parse_features(struct dm_target *ti, struct dm_arg_set *as, struct rf_gate *g)
 {
-	u32 count = 0;
+	u64 count = 0;
 
 	g->refusal = BLK_STS_OFFLINE;
-	if (as->argc && parse_u32(as, 0, as->argc - 1, &count))
+	if (as->argc && parse_number(as, 0, as->argc - 1, &count))
 		return fail(ti, "Number of features does not fit the arguments");
 	if (as->argc != count)
 		return fail(ti, "Too many arguments");
@@ -245,7 +262,6 @@ static int target_map(struct dm_target *ti, struct bio *bio)
 		if (unlikely(!rf_gate_enter(g)))
 			return rf_gate_slow(g, bio);
 		io->counted = true;
-		this_cpu_inc(g->counters->admitted);
 	}
 	rf_gate_remap(g, bio);
 	return DM_MAPIO_REMAPPED;
@@ -260,12 +276,10 @@ static int target_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *er
 		return DM_ENDIO_DONE;
 	io->counted = false;
 	/* §8: what completes after the deadline must not be believed */
-	if (unlikely(ktime_get_boottime_ns() >= READ_ONCE(g->deadline_ns)) && !*error) {
+	if (unlikely(rf_gate_leave(g)) && !*error) {
 		*error = g->refusal;
 		this_cpu_inc(g->counters->late);
 	}
-	this_cpu_inc(g->counters->finished);
-	percpu_ref_put(&g->writers);
 	return DM_ENDIO_DONE;
 }
 

@@ -30,7 +30,13 @@ expect() {
 
 ask ""; expect "hello" "ok 0: "
 ask revoke 0; expect "nothing to revoke at join" "ok 0: gate vol has nothing open"
-ask grant 5 1500; expect "first grant makes the gate" "ok 5: *"
+is "the device is there before anybody leads" closed "$(field state)"
+is "and refuses" ENODEV "$(io write 0 1)"
+table=$(dmsetup table vol)
+exec 6<>/dev/mapper/vol
+ask grant 5 1500; expect "first grant, to one that is open but never was before" "ok 5: *"
+is "same instance" "$table" "$(dmsetup table vol)"
+exec 6>&-
 is "node is there" yes "$([ -b /dev/mapper/vol ] && echo yes)"
 is "open" open "$(field state)"
 is "write" ok "$(io write 0 90)"
@@ -41,7 +47,7 @@ ask evict 6; expect "evict is not its business" "unsupported *"
 own 6
 ask wait; expect "tells when it shut by itself" "shut ok 5: gate vol shut by itself: superseded"
 exec 5<>/dev/mapper/vol
-ask grant 6 1500; expect "says who has the device open" "busy 6: gate vol is still open since an older epoch: process * (sh)"
+ask grant 6 1500; expect "says who has the device open" "busy 6: gate vol is still open since an older epoch: process * (sh)*"
 exec 5>&-
 ask grant 6 1500; expect "new epoch, new instance" "ok 6: *"
 is "new epoch" 6 "$(field epoch)"
