@@ -46,6 +46,19 @@ static void fill_want(const struct rf_core *c, struct rf_slot *s)
 }
 
 /*
+ * A leadership that was lost is no life sign: who cannot write CLOSED any more must
+ * not keep the others waiting by talking on (§4). One that is left in peace is, for
+ * as long as a lease: if its gate does not drain then, the others must not wait.
+ */
+static bool announced(const struct rf_core *c, const struct volume *v)
+{
+	if (v->role == RF_ROLE_CLOSING)
+		return rf_lead_voluntary(v->closing.cause) &&
+		       c->now - v->closing.since_ns < c->lease_ns;
+	return rf_owning(v);
+}
+
+/*
  * The first write of a life says that every gate may be open. Until it is durable
  * the slot on disk may still say FREE, and a life after this one would not wait for
  * it (§2.5): should it then land late, as a ghost over a newer slot, it makes
@@ -65,7 +78,6 @@ static void fill_gates(struct rf_core *c, struct rf_slot *s)
 	}
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		struct volume *v = &c->volume[i];
-		bool leads = v->role >= RF_ROLE_EXCLUDING && v->role <= RF_ROLE_CLOSING;
 		bool open = v->slot_open;
 
 		if (open && !v->lease.open_seq)
@@ -77,7 +89,8 @@ static void fill_gates(struct rf_core *c, struct rf_slot *s)
 			rf_bit_set(s->gate_open, i, open);
 		else
 			rf_bit_set(s->gate_open, i, open && v->lease.opened);
-		rf_bit_set(s->leads, i, leads && (open || v->role != RF_ROLE_CLOSING));
+		rf_bit_set(s->leads, i,
+			   announced(c, v) && (open || v->role != RF_ROLE_CLOSING));
 	}
 }
 
@@ -250,21 +263,12 @@ static void choose_echo(struct rf_core *c, struct rf_msg *m)
 	}
 }
 
-/* A leadership that was lost is no life sign: who cannot write CLOSED any more must
- * not keep the others waiting by talking on (§4). One that is left in peace is. */
-static bool announced(const struct volume *v)
-{
-	if (v->role == RF_ROLE_CLOSING)
-		return rf_lead_voluntary(v->closing.cause);
-	return rf_owning(v);
-}
-
 static uint32_t led_count(const struct rf_core *c)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < c->volumes; i++)
-		n += announced(&c->volume[i]);
+		n += announced(c, &c->volume[i]);
 	return n;
 }
 
@@ -284,7 +288,7 @@ void rf_beat_send(struct rf_core *c)
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		const struct volume *v = &c->volume[i];
 
-		if (!announced(v))
+		if (!announced(c, v))
 			continue;
 		if (m.heartbeat.count == RF_HEARTBEAT_ENTRIES) {
 			rf_emit_send(c, 0, &m);

@@ -53,12 +53,13 @@ enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint3
 {
 	struct rf_claim_facts f;
 	enum rf_claim_verdict verdict;
-	bool was = v->unreadable;
+	uint8_t was = v->unreadable;
 
 	verdict = rf_claim_check(region, &c->super.id, v->number, epoch, c->me, c->incarnation,
 				 &f);
-	v->unreadable = f.unreadable != 0;
-	if (v->unreadable && !was)
+	v->unreadable &= (uint8_t)~DISK_BIT(disk);
+	v->unreadable |= f.unreadable ? DISK_BIT(disk) : 0;
+	if (v->unreadable & ~was) /* once a disk, not at each renewal */
 		rf_emit_say(c, v, RF_SAY_UNREADABLE, 0, epoch, disk, f.unreadable);
 	learn_sector(c, v, &f);
 	if (f.highest_instance > v->instance)

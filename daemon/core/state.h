@@ -174,7 +174,8 @@ struct commit {
 
 struct volume {
 	uint32_t number;
-	bool candidate, unreadable, own_unreadable, dirty, suspected;
+	bool candidate, own_unreadable, dirty, suspected;
+	uint8_t unreadable; /* disks whose claim region has unreadable records */
 	uint32_t can;
 	enum rf_role role;
 
