@@ -93,25 +93,41 @@ void net_send(struct world *w, struct host *h, const struct rf_effect *e)
 	give(w, p);
 }
 
-/* What the seal does: 64 counters back in the life heard last, none twice. */
-static bool fresh(struct host *h, const struct packet *p)
+static bool fresh(struct window *win, uint64_t counter)
 {
-	struct window *win = &h->window[p->from];
 	uint64_t back;
 
-	if (win->incarnation != p->incarnation)
-		*win = (struct window){.incarnation = p->incarnation};
-	if (p->counter > win->highest) {
-		back = p->counter - win->highest;
+	if (counter > win->highest) {
+		back = counter - win->highest;
 		win->seen = back < 64 ? win->seen << back | 1 : 1;
-		win->highest = p->counter;
+		win->highest = counter;
 		return true;
 	}
-	back = win->highest - p->counter;
+	back = win->highest - counter;
 	if (back >= 64 || win->seen >> back & 1)
 		return false;
 	win->seen |= 1ull << back;
 	return true;
+}
+
+/* What the seal does: 64 counters back, none twice; a window for the life that the
+ * core takes for the present one, another for whatever else comes. */
+static bool unsealed(struct host *h, const struct packet *p, uint64_t present)
+{
+	struct window *now = &h->window[p->from][0], *other = &h->window[p->from][1];
+
+	if (now->incarnation != present) {
+		struct window was = *now;
+
+		*now = other->incarnation == present ? *other
+						     : (struct window){.incarnation = present};
+		*other = was;
+	}
+	if (p->incarnation == present)
+		return fresh(now, p->counter);
+	if (other->incarnation != p->incarnation)
+		*other = (struct window){.incarnation = p->incarnation};
+	return fresh(other, p->counter);
 }
 
 static void hand_over(struct world *w, struct host *h, const struct packet *p)
@@ -119,10 +135,10 @@ static void hand_over(struct world *w, struct host *h, const struct packet *p)
 	struct rf_event ev = {.kind = RF_EV_MESSAGE};
 	struct rf_core_peer before = {0};
 
-	if (!fresh(h, p))
-		return;
 	if (p->from != h->id)
 		rf_core_peer(rf_node_core(h->node), p->from, &before);
+	if (!unsealed(h, p, before.incarnation))
+		return;
 	ev.message.from = p->from;
 	ev.message.incarnation = p->incarnation;
 	ev.message.data = p->data;

@@ -161,7 +161,7 @@ struct host {
 	bool vm_paused;
 	uint64_t wake_ns, wake_serial;
 	uint64_t joined_at, counter;
-	struct window window[RF_NODES_MAX + 1];
+	struct window window[RF_NODES_MAX + 1][2];
 	struct path path[RF_DISKS_MAX];
 	struct gate *gate;
 	struct rf_node *node;
