@@ -179,11 +179,10 @@ static void lose_ballot(struct rf_core *c, struct volume *v, enum finding found)
 
 static bool checked(const struct ballot_step *s, enum finding found)
 {
-	if (found == FIND_GOOD)
-		return true;
-	if (s->phase == PHASE_TWO)
-		return !RF_RULE(PHASE2_CHECK, true) && found == FIND_HIGHER;
-	return !RF_RULE(PHASE1_CHECK, true) && found == FIND_HIGHER;
+	bool needed = s->phase == PHASE_TWO ? RF_RULE(PHASE2_CHECK, true)
+					    : RF_RULE(PHASE1_CHECK, true);
+
+	return found == FIND_GOOD || (found == FIND_HIGHER && !needed);
 }
 
 void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, bool wrote,
@@ -221,21 +220,14 @@ void rf_ballot_begin(struct rf_core *c, struct volume *v)
 static void run_ballot(struct rf_core *c, struct volume *v)
 {
 	struct ballot_step *s = &v->step;
+	enum rf_verdict verdict = rf_disks_verdict(c, s->done, s->failed);
 
 	if (v->role != RF_ROLE_CLAIMING)
 		return;
-	switch (rf_quorum(c->disks, rf_count(s->done), rf_count(s->failed & ~s->done))) {
-	case RF_WON:
+	if (verdict == RF_WON)
 		phase_done(c, v);
-		break;
-	case RF_LOST:
+	else if (verdict == RF_LOST || c->now - s->began_ns > 2 * c->lease_ns)
 		rf_campaign_abandon(c, v, c->hb_ns);
-		break;
-	case RF_PENDING:
-		if (c->now - s->began_ns > 2 * c->lease_ns)
-			rf_campaign_abandon(c, v, c->hb_ns);
-		break;
-	}
 }
 
 void rf_ballot_advance(struct rf_core *c, struct volume *v)

@@ -42,14 +42,10 @@ static uint32_t hears_count(const struct rf_core *c)
 
 static void answer(struct rf_core *c, struct volume *v, const struct request *r, bool granted)
 {
-	struct rf_msg m = {.kind = RF_WIRE_VOTE};
+	struct rf_msg m = {.kind = RF_WIRE_VOTE,
+			   .vote = {r->epoch, v->decided, r->round, (uint16_t)v->number,
+				    (uint16_t)r->candidate, granted}};
 
-	m.vote.epoch = r->epoch;
-	m.vote.known = v->decided;
-	m.vote.round = r->round;
-	m.vote.volume = (uint16_t)v->number;
-	m.vote.candidate = (uint16_t)r->candidate;
-	m.vote.granted = granted;
 	rf_emit_send(c, r->candidate, &m);
 }
 
@@ -175,13 +171,10 @@ static uint64_t back_off(struct rf_core *c)
 
 static void ask(struct rf_core *c, struct volume *v)
 {
-	struct rf_msg m = {.kind = RF_WIRE_PREVOTE};
+	struct rf_msg m = {.kind = RF_WIRE_PREVOTE,
+			   .prevote = {v->campaign.epoch, v->campaign.round, c->cfg.priority,
+				       (uint16_t)v->number, (uint16_t)hears_count(c)}};
 
-	m.prevote.epoch = v->campaign.epoch;
-	m.prevote.round = v->campaign.round;
-	m.prevote.priority = c->cfg.priority;
-	m.prevote.volume = (uint16_t)v->number;
-	m.prevote.hears = (uint16_t)hears_count(c);
 	if (!v->campaign.mandate)
 		rf_emit_send(c, 0, &m);
 	rf_read(c, OP_REGION, v->number, 0, 0);
@@ -267,7 +260,7 @@ static void run(struct rf_core *c, struct volume *v)
 		rf_campaign_abandon(c, v, back_off(c));
 		return;
 	}
-	if (rf_count(a->read_done) < rf_majority(c->disks) || !won)
+	if (!rf_most(c, a->read_done) || !won)
 		return;
 	if (a->epoch != next_epoch(v)) { /* the read taught a later epoch: ask anew */
 		rf_campaign_abandon(c, v, c->hb_ns / 8);

@@ -98,7 +98,7 @@ void rf_region_look_advance(struct rf_core *c, struct volume *v)
 {
 	if (!v->look_ns)
 		return;
-	if (rf_count(v->look_done) >= rf_majority(c->disks)) {
+	if (rf_most(c, v->look_done)) {
 		v->look_ns = 0;
 		return;
 	}

@@ -22,6 +22,11 @@ static void refuse(struct rf_core *c, struct volume *v)
 	rf_say_own(c, v, RF_SAY_STATE_REFUSED, v->commit.version, 0);
 }
 
+static bool newer(uint64_t epoch, uint64_t version, uint64_t than_epoch, uint64_t than_version)
+{
+	return epoch > than_epoch || (epoch == than_epoch && version > than_version);
+}
+
 /* ---- writing ---- */
 
 static void write_half(struct rf_core *c, struct volume *v)
@@ -39,9 +44,9 @@ static void write_half(struct rf_core *c, struct volume *v)
 			.data_len = RF_RECORD_BYTES + k->length};
 
 	rf_assert(!k->writing && io.data_len <= rf_geo_half_bytes(&c->super));
-	k->half = k->half_epoch[0] > k->half_epoch[1] ||
-		  (k->half_epoch[0] == k->half_epoch[1] &&
-		   k->half_version[0] > k->half_version[1]);
+	/* over the older one */
+	k->half = newer(k->half_epoch[0], k->half_version[0], k->half_epoch[1],
+			k->half_version[1]);
 	k->writing = true;
 	k->done = k->failed = 0;
 	k->began_ns = c->now;
@@ -115,15 +120,13 @@ static void weigh_half(struct rf_core *c, struct volume *v, uint32_t node, uint3
 	    !rf_state_payload_ok(bytes, rf_geo_half_bytes(&c->super), &s))
 		return; /* torn: such a write was never acknowledged */
 	if (node == c->me &&
-	    (s.epoch > k->half_epoch[half] ||
-	     (s.epoch == k->half_epoch[half] && s.version > k->half_version[half]))) {
+	    newer(s.epoch, s.version, k->half_epoch[half], k->half_version[half])) {
 		k->half_epoch[half] = s.epoch;
 		k->half_version[half] = s.version;
 	}
 	if (node == c->me && s.seq > k->id)
 		k->id = s.seq;
-	if (s.epoch < k->best_epoch ||
-	    (s.epoch == k->best_epoch && s.version <= k->best_version) || s.epoch == 0)
+	if (!newer(s.epoch, s.version, k->best_epoch, k->best_version) || s.epoch == 0)
 		return;
 	rf_assert(s.length_bytes <= rf_geo_payload_bytes(&c->super));
 	k->best_epoch = s.epoch;
@@ -178,8 +181,7 @@ static void loaded(struct rf_core *c, struct volume *v)
 static void settle(struct rf_core *c, struct volume *v)
 {
 	struct commit *k = &v->commit;
-	enum rf_verdict verdict =
-		rf_quorum(c->disks, rf_count(k->done), rf_count(k->failed & ~k->done));
+	enum rf_verdict verdict = rf_disks_verdict(c, k->done, k->failed);
 
 	if (verdict == RF_PENDING && c->now - k->began_ns < 2 * c->lease_ns)
 		return;
@@ -209,7 +211,7 @@ void rf_commit_advance(struct rf_core *c, struct volume *v)
 		k->loading = k->writing = false;
 		return;
 	}
-	if (k->loading && rf_count(k->done) >= rf_majority(c->disks))
+	if (k->loading && rf_most(c, k->done))
 		loaded(c, v);
 	else if (k->loading)
 		read_states(c, v);

@@ -194,13 +194,11 @@ size_t rf_core_bytes(const struct rf_core_config *cfg)
 size_t rf_core_io_max(const struct rf_core_config *cfg)
 {
 	const struct rf_super *s = &cfg->super;
-	uint64_t most = rf_geo_slots_bytes(s);
+	uint64_t slots = rf_geo_slots_bytes(s), region = rf_geo_region_bytes(s);
+	uint64_t states = 2 * rf_geo_half_bytes(s) * s->id.nodes;
+	uint64_t most = slots > region ? slots : region;
 
-	if (rf_geo_region_bytes(s) > most)
-		most = rf_geo_region_bytes(s);
-	if (2 * rf_geo_half_bytes(s) * s->id.nodes > most)
-		most = 2 * rf_geo_half_bytes(s) * s->id.nodes;
-	return (size_t)most;
+	return (size_t)(states > most ? states : most);
 }
 
 /* ---- init ---- */

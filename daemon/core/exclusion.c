@@ -138,13 +138,6 @@ static void out(struct rf_core *c, struct volume *v, uint32_t node, uint32_t way
 		rf_emit_say(c, v, RF_SAY_OUT, node, v->my_epoch, way, 0);
 }
 
-static bool fresh_done(const struct rf_core *c, const struct volume *v)
-{
-	uint8_t both = v->fresh_slots & v->fresh_region;
-
-	return rf_count(both) >= rf_majority(c->disks);
-}
-
 #ifdef RF_MUTANT
 /* The mutant without the fresh read: what was read before the ballot must do. */
 static void believe_old_readings(struct rf_core *c, struct volume *v)
@@ -165,7 +158,7 @@ static uint64_t expiry_of(struct rf_core *c, struct volume *v, uint32_t node)
 {
 	const struct exclusion *x = &v->exclusion[node];
 	const struct peer *p = &c->peer[node];
-	bool readable = rf_count(x->readable) >= rf_majority(c->disks);
+	bool readable = rf_most(c, x->readable);
 	/* Unreadable: the moment phase 2 completed. That bound holds for every node:
 	 * a renewal that did not read my ballot began before it was durable. */
 	uint64_t read_ns = v->phase2_ns;
@@ -187,15 +180,11 @@ static void judge_nodes(struct rf_core *c, struct volume *v)
 {
 	for (uint32_t j = 1; j <= c->nodes; j++) {
 		struct exclusion *x = &v->exclusion[j];
-		bool readable = rf_count(x->readable) >= rf_majority(c->disks);
+		bool readable = rf_most(c, x->readable);
 
 		if (j == c->me || x->way || x->until_ns)
 			continue;
-		if (readable && !x->open) {
-			out(c, v, j, RF_WAY_CLOSED);
-			continue;
-		}
-		if (!readable && !RF_RULE(UNREADABLE_OPEN, true)) {
+		if (readable ? !x->open : !RF_RULE(UNREADABLE_OPEN, true)) {
 			out(c, v, j, RF_WAY_CLOSED);
 			continue;
 		}
@@ -220,8 +209,7 @@ void rf_exclusion_seen(struct rf_core *c, uint32_t node, const struct rf_slot *s
 
 		if (v->role != RF_ROLE_EXCLUDING || !x->until_ns || x->way)
 			continue;
-		if (s->seq > x->seq && !rf_bit_get(s->gate_open, i) &&
-		    rf_count(x->readable) >= rf_majority(c->disks))
+		if (s->seq > x->seq && !rf_bit_get(s->gate_open, i) && rf_most(c, x->readable))
 			out(c, v, node, RF_WAY_ACKNOWLEDGED);
 	}
 }
@@ -307,7 +295,7 @@ void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 		return;
 	}
 	evict(c, v);
-	if (RF_RULE(FRESH_READ, true) && !fresh_done(c, v)) {
+	if (RF_RULE(FRESH_READ, true) && !rf_most(c, v->fresh_slots & v->fresh_region)) {
 		read_fresh(c, v);
 		return;
 	}

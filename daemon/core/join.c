@@ -57,7 +57,6 @@ static void own_slot(struct rf_core *c, uint32_t disk, const uint8_t *record)
 	j->old_incarnation = s.incarnation;
 	j->old_generation = s.generation;
 	j->unclean = s.state != RF_SLOT_FREE;
-	memcpy(j->old_boot, s.boot_id, sizeof(j->old_boot));
 	c->order_seq = s.order_seq;
 }
 
@@ -105,7 +104,7 @@ static void begin_watch(struct rf_core *c)
 static void slots_read(struct rf_core *c)
 {
 	struct join *j = &c->join;
-	bool known = rf_count(j->own_found) >= rf_majority(c->disks);
+	bool known = rf_most(c, j->own_found);
 
 	if (!known) { /* unreadable is not free; and its sequence is lost */
 		j->unclean = true;
@@ -248,7 +247,7 @@ static void read_ballots(struct rf_core *c)
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		struct volume *v = &c->volume[i];
 
-		if (rf_count(v->join_done) >= rf_majority(c->disks))
+		if (rf_most(c, v->join_done))
 			continue;
 		all = false;
 		if (due)
@@ -263,7 +262,7 @@ static void adopt_promises(struct rf_core *c)
 	for (uint32_t i = 0; i < c->volumes; i++) {
 		struct volume *v = &c->volume[i];
 
-		v->own_unreadable = rf_count(v->own_readable) < rf_majority(c->disks);
+		v->own_unreadable = !rf_most(c, v->own_readable);
 		if (v->own_unreadable)
 			rf_emit_say(c, v, RF_SAY_UNREADABLE, c->me, v->epoch, 0,
 				    RF_KIND_BALLOT);
@@ -330,8 +329,7 @@ void rf_join_advance(struct rf_core *c)
 	switch (j->stage) {
 	case JOIN_READ:
 		if (rf_count(j->done) == c->disks ||
-		    (rf_count(j->done) >= rf_majority(c->disks) &&
-		     c->now - j->began_ns >= c->hb_ns)) {
+		    (rf_most(c, j->done) && c->now - j->began_ns >= c->hb_ns)) {
 			slots_read(c);
 		} else if (again(c, &j->look_ns)) {
 			rf_read(c, OP_SLOTS, RF_NO_VOLUME, 0, j->done);
@@ -355,7 +353,7 @@ void rf_join_advance(struct rf_core *c)
 		settle(c);
 		break;
 	case JOIN_CHECK:
-		if (rf_count(j->done) >= rf_majority(c->disks))
+		if (rf_most(c, j->done))
 			joined(c);
 		else
 			read_own(c);

@@ -30,27 +30,17 @@ static void history_change(struct rf_core *c, struct volume *v)
 
 /* ---- the life of a leadership (§8) ---- */
 
-#define ROLE_BIT(r) (1u << RF_ROLE_##r)
-
+/* Roles are numbered in the order of that life: a step up, or one of the ways out. */
 void rf_role_set(struct volume *v, enum rf_role role)
 {
-	static const uint16_t from[RF_ROLE_LAST + 1] = {
-		[RF_ROLE_FOLLOWER] = ROLE_BIT(JOINING) | ROLE_BIT(CANDIDATE) |
-				     ROLE_BIT(CLAIMING) | ROLE_BIT(CLOSING),
-		[RF_ROLE_CANDIDATE] = ROLE_BIT(FOLLOWER),
-		[RF_ROLE_CLAIMING] = ROLE_BIT(CANDIDATE),
-		[RF_ROLE_EXCLUDING] = ROLE_BIT(CLAIMING),
-		[RF_ROLE_OPENING] = ROLE_BIT(EXCLUDING),
-		[RF_ROLE_LOADING] = ROLE_BIT(OPENING),
-		[RF_ROLE_RECONCILING] = ROLE_BIT(LOADING),
-		[RF_ROLE_ACTIVE] = ROLE_BIT(RECONCILING),
-		[RF_ROLE_CLOSING] = ROLE_BIT(EXCLUDING) | ROLE_BIT(OPENING) |
-				    ROLE_BIT(LOADING) | ROLE_BIT(RECONCILING) |
-				    ROLE_BIT(ACTIVE),
-		[RF_ROLE_STOPPED] = UINT16_MAX,
-	};
+	bool up = role == v->role + 1 && role <= RF_ROLE_ACTIVE;
+	bool back = role == RF_ROLE_FOLLOWER &&
+		    (v->role == RF_ROLE_CANDIDATE || v->role == RF_ROLE_CLAIMING ||
+		     v->role == RF_ROLE_CLOSING);
+	bool lost = role == RF_ROLE_CLOSING && rf_owning(v);
 
-	rf_assert(from[role] & 1u << v->role);
+	rf_assert(up || back || lost || role == RF_ROLE_STOPPED);
+	rf_assert(role != RF_ROLE_FOLLOWER || !v->slot_open); /* CLOSED is said first */
 	v->role = role;
 }
 
@@ -104,20 +94,13 @@ void rf_lead_hook(struct rf_core *c, struct volume *v, uint32_t hook, uint64_t e
 /* How long this node lets others campaign first after it left by itself. */
 static uint64_t holdoff(const struct rf_core *c, enum rf_cause cause)
 {
-	switch (cause) {
-	case RF_CAUSE_RESIGNED:
-	case RF_CAUSE_HANDOVER:
-		return 4 * c->suspect_ns;
-	case RF_CAUSE_ISOLATED:
-		return c->isolation_ns + 2 * c->suspect_ns;
-	case RF_CAUSE_RECONCILE:
-		return 10 * c->suspect_ns;
-	case RF_CAUSE_GATE:
-	case RF_CAUSE_EXPIRED:
-		return 2 * c->suspect_ns;
-	default:
-		return 0;
-	}
+	static const uint8_t suspects[RF_CAUSE_LAST + 1] = {
+		[RF_CAUSE_RESIGNED] = 4,   [RF_CAUSE_HANDOVER] = 4, [RF_CAUSE_ISOLATED] = 2,
+		[RF_CAUSE_RECONCILE] = 10, [RF_CAUSE_GATE] = 2,     [RF_CAUSE_EXPIRED] = 2};
+
+	rf_assert(cause <= RF_CAUSE_LAST);
+	return suspects[cause] * c->suspect_ns +
+	       (cause == RF_CAUSE_ISOLATED ? c->isolation_ns : 0);
 }
 
 bool rf_lead_voluntary(enum rf_cause cause)
@@ -202,14 +185,12 @@ void rf_lead_revoked(struct rf_core *c, struct volume *v, uint64_t epoch, uint32
 static void cancel(struct rf_core *c, struct volume *v)
 {
 	struct closing *k = &v->closing;
-	struct rf_effect *e;
 
 	if (k->cancelled || !k->worked || !(k->drained || c->now - k->since_ns >= c->grace_ns))
 		return;
 	k->cancelled = true;
-	e = rf_emit(c, RF_DO_CANCEL);
-	e->cancel.volume = v->number;
-	e->cancel.epoch = v->my_epoch;
+	*rf_emit(c, RF_DO_CANCEL) =
+		(struct rf_effect){.kind = RF_DO_CANCEL, .cancel = {v->number, v->my_epoch}};
 	if (!rf_lead_voluntary(k->cause)) {
 		k->hooks |= HOOK_BIT(RF_HOOK_LOST);
 		rf_emit_hook(c, v, RF_HOOK_LOST);
@@ -221,18 +202,16 @@ static void cancel(struct rf_core *c, struct volume *v)
 static void tell(struct rf_core *c, struct volume *v)
 {
 	struct closing *k = &v->closing;
-	struct rf_msg m = {0};
+	struct rf_msg m;
 
 	if (k->by_epoch) { /* §7.1: the acknowledgement names the claim it saw */
-		m.kind = RF_WIRE_CLOSED;
-		m.closed.epoch = k->by_epoch;
-		m.closed.volume = (uint16_t)v->number;
+		m = (struct rf_msg){.kind = RF_WIRE_CLOSED,
+				    .closed = {k->by_epoch, (uint16_t)v->number}};
 	} else {
 		rf_say_own(c, v, RF_SAY_RELEASED, k->to, 0);
-		m.kind = RF_WIRE_RELEASED;
-		m.released.epoch = v->my_epoch;
-		m.released.volume = (uint16_t)v->number;
-		m.released.to = (uint16_t)k->to;
+		m = (struct rf_msg){
+			.kind = RF_WIRE_RELEASED,
+			.released = {v->my_epoch, (uint16_t)v->number, (uint16_t)k->to}};
 	}
 	rf_emit_send(c, 0, &m);
 }

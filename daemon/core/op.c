@@ -11,23 +11,6 @@
 
 #include "state.h"
 
-/* Pushes by what carries them out. */
-static struct push *push_of(struct rf_core *c, const struct op *op)
-{
-	switch ((enum purpose)op->purpose) {
-	case OP_SLOT:
-		return &c->slot;
-	case OP_BALLOT:
-		return &c->volume[op->volume].ballot;
-	case OP_EPOCH:
-		return &c->volume[op->volume].sector;
-	case OP_HISTORY:
-		return &c->volume[op->volume].history_push;
-	default:
-		return NULL;
-	}
-}
-
 /* Which disks are busy with operations of this purpose. */
 static uint8_t *busy_mask(struct rf_core *c, enum purpose purpose, uint32_t volume,
 			  uint32_t index)
@@ -137,6 +120,7 @@ bool rf_op_start(struct rf_core *c, uint32_t disk, const struct io *io)
 		.volume = io->volume,
 		.index = io->index,
 		.read_len = e->io.read_len,
+		.push = io->push,
 		/* §2.4: taken before it is submitted */
 		.begun_ns = io->begun_ns ? io->begun_ns : c->now,
 		.tag = io->tag,
@@ -225,10 +209,9 @@ static void push_wrote(struct push *p, uint32_t disk, uint64_t version, bool wro
 static void dispatch(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *read)
 {
 	struct volume *v = op->volume != RF_NO_VOLUME ? &c->volume[op->volume] : NULL;
-	struct push *p = push_of(c, op);
 
-	if (p)
-		push_wrote(p, op->disk, op->tag, wrote);
+	if (op->push)
+		push_wrote(op->push, op->disk, op->tag, wrote);
 	switch ((enum purpose)op->purpose) {
 	case OP_SLOT:
 		rf_slot_wrote(c, op, wrote, read);
@@ -356,6 +339,7 @@ void rf_push(struct rf_core *c, struct push *p)
 			.volume = p->volume,
 			.index = p->index,
 			.tag = p->version,
+			.push = p,
 			.data = p->bytes,
 			.data_len = RF_RECORD_BYTES};
 

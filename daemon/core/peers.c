@@ -235,11 +235,6 @@ static void released(struct rf_core *c, uint32_t from, const struct rf_msg *m)
 		v->holdoff_ns = c->now + c->suspect_ns / 2; /* it is meant for another */
 }
 
-static void refuse(struct rf_core *c, uint32_t from, enum rf_reject why, uint32_t kind)
-{
-	rf_emit_say(c, NULL, RF_SAY_MESSAGE_REFUSED, from, 0, why, kind);
-}
-
 void rf_peer_message(struct rf_core *c, const struct rf_event *e)
 {
 	uint32_t from = e->message.from;
@@ -248,14 +243,14 @@ void rf_peer_message(struct rf_core *c, const struct rf_event *e)
 
 	if (from < 1 || from > c->nodes || from == c->me ||
 	    rf_msg_decode(e->message.data, e->message.len, c->nodes, c->volumes, &m) != 0) {
-		refuse(c, from, RF_REJECT_FORM, 0);
+		rf_emit_say(c, NULL, RF_SAY_MESSAGE_REFUSED, from, 0, RF_REJECT_FORM, 0);
 		return;
 	}
 	p = &c->peer[from];
 	if (c->join.stage != JOIN_DONE)
 		return;
 	if (RF_RULE(LIFE, e->message.incarnation != p->incarnation)) {
-		refuse(c, from, RF_REJECT_LIFE, m.kind);
+		rf_emit_say(c, NULL, RF_SAY_MESSAGE_REFUSED, from, 0, RF_REJECT_LIFE, m.kind);
 		if (c->now - p->asked_ns >= c->hb_ns / 2)
 			rf_peer_read(c, from);
 		return;

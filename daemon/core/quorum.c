@@ -44,3 +44,15 @@ uint64_t rf_majority_reaches(const uint64_t *of, uint32_t n)
 	}
 	return best;
 }
+
+bool rf_most(const struct rf_core *c, uint8_t disks)
+{
+	rf_assert(disks >> c->disks == 0);
+	return rf_count(disks) >= rf_majority(c->disks);
+}
+
+enum rf_verdict rf_disks_verdict(const struct rf_core *c, uint8_t done, uint8_t failed)
+{
+	rf_assert((done | failed) >> c->disks == 0);
+	return rf_quorum(c->disks, rf_count(done), rf_count(failed & (uint8_t)~done));
+}

@@ -44,6 +44,7 @@ struct op {
 	uint16_t generation;
 	uint32_t volume, index; /* see struct io */
 	uint32_t read_len;      /* less is a failure */
+	struct push *push;      /* that this writes, or NULL */
 	uint64_t begun_ns;      /* before it was submitted (§2.4) */
 	uint64_t until_ns;      /* failed: no ghost of it can land after this; 0 = not failed */
 	uint64_t tag;
@@ -63,8 +64,7 @@ struct push {
 /* ---- a quorum disk ---- */
 
 struct disk {
-	bool failing;   /* last operation failed or passed its deadline */
-	uint8_t errors; /* consecutive */
+	bool failing; /* last operation failed or passed its deadline */
 };
 
 /* ---- another node, as seen ---- */
@@ -174,7 +174,7 @@ struct commit {
 
 struct volume {
 	uint32_t number;
-	bool candidate, own_unreadable, dirty, suspected;
+	bool candidate, own_unreadable, suspected;
 	uint8_t unreadable; /* disks whose claim region has unreadable records */
 	uint32_t can;
 	enum rf_role role;
@@ -250,7 +250,6 @@ struct join {
 	uint8_t done, failed; /* disks of the present stage */
 	bool unclean, unreadable, moved;
 	uint64_t old_incarnation, old_seq, old_generation;
-	uint8_t old_boot[RF_UUID_BYTES];
 	uint64_t until_ns, began_ns, retry_ns, look_ns;
 	uint8_t own_found; /* disks that showed a readable own slot */
 	uint8_t agree;     /* disks that showed the newest of them */
@@ -272,7 +271,6 @@ struct rf_core {
 	uint64_t joined_ns;
 	uint64_t awake_ns;                 /* when this node last went on after a standstill */
 	uint64_t beat_ns;                  /* next heartbeat */
-	uint64_t own_ns;                   /* own slot last read good */
 	uint8_t busy[OP_LAST + 1];         /* by purpose: disks, of what concerns no volume */
 	bool beat_unsent;                  /* heartbeat of this beat not yet multicast */
 	uint32_t scan;                     /* round robin over unheard nodes and echo targets */
@@ -322,6 +320,9 @@ uint32_t rf_map_count(const uint8_t *map, uint32_t bits);
 enum rf_verdict { RF_LOST = -1, RF_PENDING = 0, RF_WON = 1 };
 /* Of n, `yes` said yes and `no` can no longer: is a majority there, out of reach, open? */
 enum rf_verdict rf_quorum(uint32_t n, uint32_t yes, uint32_t no);
+/* The same of disks, each of which may have failed and answered later. */
+enum rf_verdict rf_disks_verdict(const struct rf_core *c, uint8_t done, uint8_t failed);
+bool rf_most(const struct rf_core *c, uint8_t disks); /* are these a majority? */
 /* The largest value that a majority of n reaches: sequences, versions, times. */
 uint64_t rf_majority_reaches(const uint64_t *of, uint32_t n);
 
@@ -334,7 +335,8 @@ struct io {
 	uint32_t index;      /* node, half of a state, entry of the history */
 	uint64_t tag;        /* push version, epoch, number of a commit: comes back in op */
 	uint64_t begun_ns;   /* 0 = now; a renewal counts from its slot write (§8) */
-	const uint8_t *data; /* what is written, */
+	struct push *push;   /* what is pushed, or */
+	const uint8_t *data; /* what else is written, */
 	uint32_t data_len;   /* 0 = nothing */
 };
 /* Start an operation; false when the record is busy or the same read already runs

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Timings: profiles, inequalities and bounds (the story is in timing.h). */
+#include <string.h>
+
 #include "timing.h"
 
 #include "assert.h"
@@ -37,19 +39,10 @@ static const char *const words[] = {
 	[RF_TIMING_EPSILON] = "drift <= 10 %",
 };
 
-static bool same_text(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 bool rf_timing_profile(const char *name, struct rf_timing *out)
 {
 	for (uint32_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
-		if (!same_text(name, profile_names[i]))
+		if (strcmp(name, profile_names[i]) != 0)
 			continue;
 		*out = profiles[i];
 		rf_assert(rf_timing_check(out, 0) == RF_TIMING_OK);
@@ -77,23 +70,27 @@ static uint64_t lease_min_us(const struct rf_timing *t, uint32_t worst_r_us)
 
 enum rf_timing_rule rf_timing_check(const struct rf_timing *t, uint32_t worst_r_us)
 {
-	if (!all_sane(t))
-		return RF_TIMING_ZERO;
-	if (1000ull * t->lease_ms < lease_min_us(t, worst_r_us))
-		return RF_TIMING_LEASE;
-	if (t->suspect_ms < 2 * t->heartbeat_ms)
-		return RF_TIMING_SUSPECT;
-	if (t->suspect_ms > t->lease_ms)
-		return RF_TIMING_PATIENCE;
-	if (t->isolation_ms < t->suspect_ms)
-		return RF_TIMING_ISOLATION;
-	if (t->hold_ms > t->lease_ms)
-		return RF_TIMING_HOLD;
-	if (t->slot_timeout_ms < 2 * t->heartbeat_ms)
-		return RF_TIMING_SLOT;
-	if (t->inflight_ms < t->lease_ms)
-		return RF_TIMING_INFLIGHT;
-	return t->epsilon_ppm > EPSILON_PPM_MAX ? RF_TIMING_EPSILON : RF_TIMING_OK;
+	const bool broken[] = {
+		[RF_TIMING_ZERO] = !all_sane(t),
+		[RF_TIMING_LEASE] =
+			1000ull *
+			t->lease_ms<lease_min_us(t, worst_r_us),
+				    [RF_TIMING_SUSPECT] = t->suspect_ms / 2 < t->heartbeat_ms,
+				    [RF_TIMING_PATIENCE] = t->suspect_ms>
+				t->lease_ms,
+		[RF_TIMING_ISOLATION] =
+			t->isolation_ms<t->suspect_ms, [RF_TIMING_HOLD] = t->hold_ms> t
+				->lease_ms,
+		[RF_TIMING_SLOT] = t->slot_timeout_ms / 2 < t->heartbeat_ms,
+		[RF_TIMING_INFLIGHT] =
+			t->inflight_ms<t->lease_ms, [RF_TIMING_EPSILON] = t->epsilon_ppm>
+				EPSILON_PPM_MAX,
+	};
+
+	for (uint32_t r = RF_TIMING_ZERO; r <= RF_TIMING_EPSILON; r++)
+		if (broken[r])
+			return (enum rf_timing_rule)r;
+	return RF_TIMING_OK;
 }
 
 const char *rf_timing_words(enum rf_timing_rule rule)
