@@ -44,8 +44,8 @@ bool rf_peer_beats(const struct rf_core *c, uint32_t node)
 		return true;
 	if (p->moved_ns && !RF_RULE(BEATS_LOOK, !looked))
 		return false;
-	return quiet < c->super.timing.slot_timeout_ms * RF_MS_NS +
-			       (p->moved_ns ? c->suspect_ns : 0);
+	return quiet <
+	       c->super.timing.slot_timeout_ms * RF_MS_NS + (p->moved_ns ? c->suspect_ns : 0);
 }
 
 void rf_peers_fill(struct rf_core *c, uint8_t *hears)

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0-only
 # The kernel module. Not part of `make all`: it is built for a kernel, not a host.
 #
 #   make module [KDIR=/path/to/headers]   for the running kernel, or that one

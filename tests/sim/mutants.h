@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rules that can be removed (rule.h), numbered. One build carries them all:
  * it is compiled with -DRF_MUTANT=rf_mutant, and rf-sim --mutant NAME chooses.
