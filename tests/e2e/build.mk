@@ -29,7 +29,8 @@ E2E_TESTS := \
 	tests/e2e/who.sh \
 	tests/e2e/hooks.sh \
 	tests/e2e/format.sh \
-	tests/e2e/fence.sh
+	tests/e2e/fence.sh \
+	tests/e2e/fencer.sh
 
 CHECK_LEVELS += check-e2e
 
@@ -37,3 +38,11 @@ CHECK_LEVELS += check-e2e
 
 check-e2e: all $(RF_E2E_EXTRA)
 	@tests/lib/run e2e $(E2E_TESTS)
+
+# Random faults, for as long as wanted; no part of `make check`.
+MINUTES ?= 5
+
+.PHONY: torture-lab
+
+torture-lab: all
+	@tests/e2e/torture $(MINUTES) $(SEED)

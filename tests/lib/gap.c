@@ -6,10 +6,12 @@
  *                              that moment of the boot clock: epoch=E node=N
  *                              ms=X. Exit 1: there is none yet.
  *   rf-gap --changes LOG...    one line for each epoch that wrote after another.
+ *   rf-gap --last LOG...       boot clock at the end of the last accepted write.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,19 +92,30 @@ static int print_changes(void)
 	return 0;
 }
 
+static int print_last(void)
+{
+	uint64_t last = 0;
+
+	for (uint64_t i = 1; i < EPOCHS_MAX; i++)
+		if (span[i].last_ns > last)
+			last = span[i].last_ns;
+	printf("%" PRIu64 "\n", last);
+	return last == 0;
+}
+
 int main(int argc, char **argv)
 {
-	int first, changes;
+	bool after = argc > 3 && !strcmp(argv[1], "--after");
+	bool changes = argc > 2 && !strcmp(argv[1], "--changes");
 
-	changes = argc > 2 && !strcmp(argv[1], "--changes");
-	if (argc < 4 - changes || (!changes && strcmp(argv[1], "--after") != 0)) {
-		fprintf(stderr, "usage: rf-gap --after NS LOG... | --changes LOG...\n");
+	if (!after && !changes && !(argc > 2 && !strcmp(argv[1], "--last"))) {
+		fprintf(stderr,
+			"usage: rf-gap --after NS LOG... | --changes LOG... | --last LOG...\n");
 		return 64;
 	}
-	first = changes ? 2 : 3;
-	if (!changes)
+	if (after)
 		after_ns = strtoull(argv[2], NULL, 10);
-	for (int i = first; i < argc; i++)
+	for (int i = after ? 3 : 2; i < argc; i++)
 		load(argv[i]);
-	return changes ? print_changes() : print_after();
+	return after ? print_after() : changes ? print_changes() : print_last();
 }

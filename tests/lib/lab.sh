@@ -139,6 +139,8 @@ lab_end_all() {
 
 lab_clean() {
 	local rc=$? x
+	# a child that was told to end before it became its program
+	[ "$BASHPID" = $$ ] || exit $rc
 	trap '' INT TERM HUP
 	trap - EXIT
 	lab_end_all
