@@ -167,9 +167,14 @@ static uint64_t latency(struct world *w, struct host *h, const struct disk_op *o
 	return ns;
 }
 
-static bool lost(const struct world *w, const struct host *h, uint32_t disk)
+static bool lost_on(const struct world *w, const struct path *p, const struct disk_op *op)
 {
-	return h->path[disk].lost_until > w->now || w->disk[disk].path.lost_until > w->now;
+	return p->lost_until > w->now && (op->writes || !p->reads);
+}
+
+static bool lost(const struct world *w, const struct host *h, const struct disk_op *op)
+{
+	return lost_on(w, &h->path[op->disk], op) || lost_on(w, &w->disk[op->disk].path, op);
 }
 
 static bool is_sector(const struct world *w, const struct disk_op *op)
@@ -204,10 +209,10 @@ static void plan(struct world *w, struct host *h, struct disk_op *op)
 	op->end = op->wrote_at + (op->reads ? latency(w, h, op) : 0);
 	op->sample =
 		op->reads && !w->atlas.scripted ? rng_edge(r, op->wrote_at, op->end) : op->end;
-	if (lost(w, h, op->disk) || error) {
+	if (lost(w, h, op) || error) {
 		op->status = -EIO;
 		/* a failed write may have landed all the same */
-		op->dropped = lost(w, h, op->disk) || rng_below(r, 2);
+		op->dropped = lost(w, h, op) || rng_below(r, 2);
 	}
 }
 

@@ -142,6 +142,7 @@ static void configure(struct world *w, struct host *h, struct rf_core_config *cf
 	cfg->unix_ns = UNIX_START_NS + w->now;
 	cfg->now_ns = h->last_ns = host_clock(w, h);
 	cfg->crashed = h->crashed;
+	cfg->priority = h->priority;
 	h->crashed = true; /* until it says that it left */
 	memcpy(cfg->boot_id, &h->boot, sizeof(h->boot));
 	cfg->boot_id[8] = (uint8_t)h->index;

@@ -73,6 +73,7 @@ struct path {                 /* from a host to a disk, or a disk itself */
 	uint64_t stuck_until; /* operations end only then */
 	uint64_t lost_until;  /* operations fail */
 	uint64_t slow_ns;
+	bool reads; /* lost for writes only: reads work */
 };
 
 struct disk {
@@ -157,6 +158,7 @@ struct host {
 	/* boot clock: at world time `base`, it showed `shown` */
 	uint64_t base, shown, last_ns;
 	int64_t drift_ppm;
+	uint32_t priority;
 	uint64_t paused_until; /* daemon or whole machine; 0 = runs */
 	bool vm_paused;
 	uint64_t wake_ns, wake_serial;
