@@ -14,6 +14,8 @@ static void enter(struct rf_core *c, struct volume *v, enum phase phase)
 {
 	struct ballot_step *s = &v->step;
 
+	rf_assert(v->role == RF_ROLE_CLAIMING && !v->own_unreadable);
+	rf_assert(v->mine.mbal == s->number && v->mine.bal <= v->mine.mbal);
 	v->mine.seq++;
 	v->ballot.version++;
 	s->phase = phase;
@@ -46,12 +48,10 @@ static void phase_one(struct rf_core *c, struct volume *v, uint64_t seen)
 	if (v->mine.instance != epoch || !RF_RULE(KEEP_VALUE, true)) {
 		/* §5: bal and value are kept only within one instance */
 		rf_assert(v->mine.instance <= epoch);
-		v->mine.instance = epoch;
-		v->mine.bal = 0;
-		v->mine.value_node = 0;
-		v->mine.value_incarnation = 0;
+		v->mine = (struct rf_ballot){.seq = v->mine.seq, .instance = epoch};
 	}
 	s->number = ballot_above(c, seen);
+	rf_assert(s->number > v->mine.mbal || !RF_RULE(BALLOT_UNIQUE, true));
 	v->mine.mbal = s->number;
 	s->best_bal = v->mine.bal;
 	s->best_node = v->mine.value_node;
@@ -64,6 +64,7 @@ static void phase_two(struct rf_core *c, struct volume *v)
 {
 	struct ballot_step *s = &v->step;
 
+	rf_assert(s->phase == PHASE_ONE && rf_most(c, s->done));
 	/* §5: the value of the largest ballot; mine only if there is none */
 	if (RF_RULE(ADOPT, s->best_bal > 0)) {
 		v->mine.value_node = s->best_node;
@@ -84,6 +85,7 @@ static void decided(struct rf_core *c, struct volume *v)
 	uint64_t incarnation = v->mine.value_incarnation;
 	bool mine = node == c->me && incarnation == c->incarnation;
 
+	rf_assert(v->step.phase == PHASE_TWO && v->mine.bal == v->step.number);
 	v->step.phase = PHASE_NONE;
 	rf_emit_say(c, v, RF_SAY_DECIDED, node, epoch, incarnation, v->step.number);
 	rf_decided_learn(c, v, epoch, node, incarnation);
@@ -106,8 +108,7 @@ enum finding { FIND_GOOD, FIND_LATER, FIND_HIGHER, FIND_UNREADABLE };
 
 static void weigh(struct ballot_step *s, const struct rf_ballot *b)
 {
-	if (b->mbal > s->highest_mbal)
-		s->highest_mbal = b->mbal;
+	s->highest_mbal = rf_later(s->highest_mbal, b->mbal);
 	if (b->bal > s->best_bal) {
 		s->best_bal = b->bal;
 		s->best_node = b->value_node;

@@ -80,6 +80,7 @@ static void fill_gates(struct rf_core *c, struct rf_slot *s)
 		struct volume *v = &c->volume[i];
 		bool open = v->slot_open;
 
+		rf_assert(!open || (v->my_epoch && v->role >= RF_ROLE_OPENING));
 		if (open && !v->lease.open_seq)
 			v->lease.open_seq = c->seq;
 		if (!open && v->role == RF_ROLE_CLOSING && !v->closing.close_seq)
@@ -132,6 +133,7 @@ static void encode_slot(struct rf_core *c)
 	fill_gates(c, s);
 	fill_grants(c, s);
 	fill_want(c, s);
+	rf_assert(s->state == RF_SLOT_JOINED || !rf_map_count(s->gate_open, c->volumes));
 	rf_slot_encode(c->slot.bytes, &c->super.id, c->me, s);
 }
 
@@ -183,6 +185,7 @@ static void renew_others(struct rf_core *c, const struct op *op)
 
 void rf_slot_wrote(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *region)
 {
+	rf_assert(op->tag <= c->seq);
 	if (!wrote || c->join.stage != JOIN_DONE)
 		return;
 	if (region)
@@ -330,6 +333,7 @@ static void beat(struct rf_core *c)
 	c->beat_ns += c->hb_ns;
 	if (c->beat_ns <= c->now)
 		c->beat_ns = c->now + c->hb_ns;
+	rf_assert(c->join.stage == JOIN_DONE && c->beat_ns > c->now);
 	publish_health(c);
 	rf_push_retry(c);
 	rf_slot_change(c);

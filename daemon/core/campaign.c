@@ -18,9 +18,7 @@ static uint64_t next_epoch(const struct volume *v)
 
 static uint64_t vote_time(const struct rf_core *c)
 {
-	uint64_t half = c->suspect_ns / 2;
-
-	return half > 2 * c->hb_ns ? half : 2 * c->hb_ns;
+	return rf_later(c->suspect_ns / 2, 2 * c->hb_ns);
 }
 
 static bool able(const struct rf_core *c, const struct volume *v)
@@ -120,6 +118,7 @@ void rf_campaign_vote(struct rf_core *c, struct volume *v, uint32_t from, bool g
 	if (!granted || v->role != RF_ROLE_CANDIDATE || epoch != v->campaign.epoch ||
 	    round != v->campaign.round)
 		return;
+	rf_assert(from >= 1 && from <= c->nodes);
 	rf_bit_set(v->campaign.votes, from - 1, true);
 }
 

@@ -7,8 +7,7 @@
 void rf_decided_learn(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t owner,
 		      uint64_t incarnation)
 {
-	if (epoch > v->decided)
-		v->decided = epoch;
+	v->decided = rf_later(v->decided, epoch);
 	if (epoch <= v->epoch)
 		return;
 	v->epoch = epoch;
@@ -62,13 +61,10 @@ enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint3
 	if (v->unreadable & ~was) /* once a disk, not at each renewal */
 		rf_emit_say(c, v, RF_SAY_UNREADABLE, 0, epoch, disk, f.unreadable);
 	learn_sector(c, v, &f);
-	if (f.highest_instance > v->instance)
-		v->instance = f.highest_instance;
+	v->instance = rf_later(v->instance, f.highest_instance);
 	/* §6: a ballot of e+2 proves that e+1 was decided, though not for whom */
 	if (f.highest_decided > v->epoch)
 		rf_decided_learn(c, v, f.highest_decided, 0, 0);
-	if (v->epoch > v->decided)
-		v->decided = v->epoch;
 	rf_assert(v->decided >= v->epoch);
 	keep_promise(c, v);
 	return verdict;

@@ -47,6 +47,9 @@ static void write_half(struct rf_core *c, struct volume *v)
 	/* over the older one */
 	k->half = newer(k->half_epoch[0], k->half_version[0], k->half_epoch[1],
 			k->half_version[1]);
+	rf_assert(v->role == RF_ROLE_LOADING || v->role == RF_ROLE_ACTIVE);
+	rf_assert(newer(v->my_epoch, k->version, k->half_epoch[k->half],
+			k->half_version[k->half]));
 	k->writing = true;
 	k->done = k->failed = 0;
 	k->began_ns = c->now;
@@ -101,12 +104,7 @@ void rf_commit_put(struct rf_core *c, struct volume *v, const uint8_t *data, uin
 void rf_commit_load(struct rf_core *c, struct volume *v)
 {
 	struct commit *k = &v->commit;
-	uint64_t id = k->id;
-
-	memset(k, 0, sizeof(*k));
-	k->id = id;
-	k->loading = true;
-	k->began_ns = c->now;
+	*k = (struct commit){.id = k->id, .loading = true, .began_ns = c->now};
 	v->read_retry_ns = 0;
 }
 
@@ -165,7 +163,10 @@ static void loaded(struct rf_core *c, struct volume *v)
 	k->loading = false;
 	/* Epoch 0: nothing was ever committed. That is written, too: else a late write
 	 * of an older leader would come to light under the next one. */
-	rf_assert(k->best_epoch < v->my_epoch);
+	if (k->best_epoch >= v->my_epoch) { /* a later leader has been at work already */
+		rf_lead_superseded(c, v);
+		return;
+	}
 	k->version = k->best_version;
 	k->is_put = false;
 	if (RF_RULE(RECOMMIT, true)) {

@@ -47,6 +47,7 @@ void rf_emit_send(struct rf_core *c, uint32_t to, const struct rf_msg *m)
 
 	if (c->arena_used + RF_MESSAGE_BYTES > c->arena_max)
 		return;
+	rf_assert(to <= c->nodes && to != c->me);
 	e = rf_emit(c, RF_DO_SEND);
 	e->send.to = to;
 	e->send.data = at;
@@ -167,18 +168,9 @@ static size_t carve(const struct rf_core_config *cfg, uint8_t *base, struct rf_c
 	TAKE(c->queue, rf_core_effects_max(cfg), struct rf_effect);
 	TAKE(c->arena, arena_bytes(cfg), uint8_t);
 	for (uint32_t i = 0; i < s->volumes; i++) {
-		struct volume *v = base ? &c->volume[i] : NULL;
-		struct exclusion *x = NULL;
-		uint8_t *p = NULL, *h = NULL;
-
-		TAKE(x, s->id.nodes + 1, struct exclusion);
-		TAKE(p, half, uint8_t);
-		TAKE(h, half, uint8_t);
-		if (v) {
-			v->exclusion = x;
-			v->payload = p;
-			v->half = h;
-		}
+		TAKE(c->volume[i].exclusion, s->id.nodes + 1, struct exclusion);
+		TAKE(c->volume[i].payload, half, uint8_t);
+		TAKE(c->volume[i].half, half, uint8_t);
 	}
 #undef TAKE
 	return at;
@@ -194,11 +186,9 @@ size_t rf_core_bytes(const struct rf_core_config *cfg)
 size_t rf_core_io_max(const struct rf_core_config *cfg)
 {
 	const struct rf_super *s = &cfg->super;
-	uint64_t slots = rf_geo_slots_bytes(s), region = rf_geo_region_bytes(s);
-	uint64_t states = 2 * rf_geo_half_bytes(s) * s->id.nodes;
-	uint64_t most = slots > region ? slots : region;
+	uint64_t most = rf_later(rf_geo_slots_bytes(s), rf_geo_region_bytes(s));
 
-	return (size_t)(states > most ? states : most);
+	return (size_t)rf_later(most, 2 * rf_geo_half_bytes(s) * s->id.nodes);
 }
 
 /* ---- init ---- */
@@ -309,12 +299,8 @@ static void admin_event(struct rf_core *c, const struct rf_event *e)
 	}
 }
 
-static void fence_event(struct rf_core *c, const struct rf_event *e)
+static void fence_event(struct rf_core *c, struct volume *v, const struct rf_event *e)
 {
-	struct volume *v = volume_of(c, e->fence.volume);
-
-	if (!v)
-		return;
 	switch (e->fence.verb) {
 	case 0: /* the gate shut by itself */
 		if (e->fence.epoch == v->my_epoch && rf_renewing(v)) {
@@ -326,7 +312,7 @@ static void fence_event(struct rf_core *c, const struct rf_event *e)
 		rf_lease_granted(c, v, e->fence.epoch, e->fence.result);
 		break;
 	case RF_FENCE_EVICT:
-		if (v->evicting && e->fence.epoch == v->my_epoch)
+		if (v->exclude.evicting && e->fence.epoch == v->my_epoch)
 			rf_exclusion_evicted(c, v, e->fence.result);
 		break;
 	case RF_FENCE_REVOKE:
@@ -342,7 +328,8 @@ static void fence_event(struct rf_core *c, const struct rf_event *e)
 
 static void note(struct rf_core *c, const struct rf_event *e)
 {
-	struct volume *v;
+	/* of FENCE, HOOK, QUIET and CAN, which all begin with it */
+	struct volume *v = volume_of(c, e->fence.volume);
 
 	switch (e->kind) {
 	case RF_EV_TICK:
@@ -355,15 +342,14 @@ static void note(struct rf_core *c, const struct rf_event *e)
 		rf_peer_message(c, e);
 		break;
 	case RF_EV_FENCE:
-		fence_event(c, e);
+		if (v)
+			fence_event(c, v, e);
 		break;
 	case RF_EV_HOOK:
-		v = volume_of(c, e->hook.volume);
 		if (v)
 			rf_lead_hook(c, v, e->hook.hook, e->hook.epoch, e->hook.status);
 		break;
 	case RF_EV_QUIET:
-		v = volume_of(c, e->quiet.volume);
 		if (v && v->role == RF_ROLE_CLOSING && e->quiet.epoch == v->my_epoch)
 			v->closing.quiet = true;
 		break;
@@ -374,7 +360,6 @@ static void note(struct rf_core *c, const struct rf_event *e)
 		c->barred = !e->health.good;
 		break;
 	case RF_EV_CAN:
-		v = volume_of(c, e->can.volume);
 		if (v)
 			v->can = e->can.can;
 		break;
@@ -444,6 +429,7 @@ static void hand_out(struct rf_core *c, struct rf_effects *out)
 			if ((int)c->queue[i].kind == kind)
 				out->effect[out->count++] = c->queue[i];
 	rf_assert(out->count == c->count);
+	rf_assert(c->arena_used <= c->arena_max && c->says <= c->say_max);
 }
 
 /*

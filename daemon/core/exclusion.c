@@ -13,7 +13,10 @@ void rf_sector_set(struct rf_core *c, struct volume *v, uint32_t state)
 {
 	struct rf_epoch *r = &v->sector_record;
 
+	/* claimed while it is mine; released when the slot no longer says OPEN (§8) */
 	rf_assert(v->my_epoch != 0);
+	rf_assert(state == RF_EPOCH_CLAIMED ? rf_owning(v)
+					    : v->role == RF_ROLE_CLOSING && !v->slot_open);
 	v->sector.version++;
 	*r = (struct rf_epoch){
 		.seq = r->seq + 1,
@@ -30,23 +33,18 @@ void rf_sector_set(struct rf_core *c, struct volume *v, uint32_t state)
 
 void rf_exclusion_begin(struct rf_core *c, struct volume *v)
 {
-	uint64_t prev = v->my_epoch;
-
-	rf_assert(v->mine.instance > prev);
+	rf_assert(v->mine.instance > v->my_epoch && v->mine.instance <= v->decided);
+	rf_assert(v->mine.value_node == c->me && v->mine.value_incarnation == c->incarnation);
+	rf_assert(rf_most(c, v->phase2));
 	rf_assert(!v->slot_open);
 	rf_role_set(v, RF_ROLE_EXCLUDING);
 	v->my_epoch = v->mine.instance;
-	v->phase2_ns = c->now;
 	v->mark_ns = c->now;
-	v->fresh_slots = v->fresh_region = 0;
-	v->evicting = v->evicted = false;
-	v->evict_retry_ns = 0;
-	v->excluded_by = 0;
-	v->poll_ns = c->now;
 	v->read_retry_ns = 0;
 	memset(v->exclusion, 0, sizeof(*v->exclusion) * (c->nodes + 1));
-	memset(&v->lease, 0, sizeof(v->lease));
-	memset(&v->closing, 0, sizeof(v->closing));
+	v->exclude = (struct excluding){.phase2_ns = c->now, .poll_ns = c->now};
+	v->lease = (struct lease){0};
+	v->closing = (struct closing){0};
 	rf_sector_set(c, v, RF_EPOCH_CLAIMED);
 	rf_beat_send(c); /* a hint for others: do not campaign against me now */
 }
@@ -61,8 +59,8 @@ static void read_fresh(struct rf_core *c, struct volume *v)
 
 	if (c->now < v->read_retry_ns)
 		return;
-	rf_read(c, OP_FRESH, v->number, 0, v->fresh_region | never);
-	rf_read(c, OP_SLOTS, v->number, 0, v->fresh_slots | never);
+	rf_read(c, OP_FRESH, v->number, 0, v->exclude.fresh_region | never);
+	rf_read(c, OP_SLOTS, v->number, 0, v->exclude.fresh_slots | never);
 }
 
 void rf_exclusion_region(struct rf_core *c, struct volume *v, const struct op *op,
@@ -79,7 +77,7 @@ void rf_exclusion_region(struct rf_core *c, struct volume *v, const struct op *o
 	} else if (verdict == RF_CLAIM_UNREADABLE) {
 		v->read_retry_ns = c->now + c->hb_ns / 2;
 	} else {
-		v->fresh_region |= DISK_BIT(op->disk);
+		v->exclude.fresh_region |= DISK_BIT(op->disk);
 	}
 }
 
@@ -94,6 +92,7 @@ static void merge_slot(struct rf_core *c, struct volume *v, uint32_t node, uint3
 		rf_emit_say(c, v, RF_SAY_UNREADABLE, node, v->my_epoch, disk, RF_KIND_SLOT);
 		return;
 	}
+	rf_assert(!(x->readable & DISK_BIT(disk)));
 	x->readable |= DISK_BIT(disk);
 	if (s.seq < x->seq)
 		return;
@@ -106,7 +105,7 @@ void rf_exclusion_slots(struct rf_core *c, struct volume *v, const struct op *op
 			const uint8_t *slots)
 {
 	if (v->role != RF_ROLE_EXCLUDING || op->tag != v->my_epoch ||
-	    v->fresh_slots & DISK_BIT(op->disk))
+	    v->exclude.fresh_slots & DISK_BIT(op->disk))
 		return;
 	if (!slots) {
 		v->read_retry_ns = c->now + c->hb_ns / 2;
@@ -120,7 +119,7 @@ void rf_exclusion_slots(struct rf_core *c, struct volume *v, const struct op *op
 		rf_peer_slot(c, j, record);
 		merge_slot(c, v, j, op->disk, record);
 	}
-	v->fresh_slots |= DISK_BIT(op->disk);
+	v->exclude.fresh_slots |= DISK_BIT(op->disk);
 }
 
 /* ---- one node out ---- */
@@ -129,11 +128,11 @@ static void out(struct rf_core *c, struct volume *v, uint32_t node, uint32_t way
 {
 	struct exclusion *x = &v->exclusion[node];
 
-	rf_assert(node != c->me);
+	rf_assert(node != c->me && v->role == RF_ROLE_EXCLUDING);
 	if (x->way)
 		return;
 	x->way = way;
-	v->excluded_by |= way;
+	v->exclude.excluded_by |= way;
 	if (way != RF_WAY_CLOSED)
 		rf_emit_say(c, v, RF_SAY_OUT, node, v->my_epoch, way, 0);
 }
@@ -161,7 +160,7 @@ static uint64_t expiry_of(struct rf_core *c, struct volume *v, uint32_t node)
 	bool readable = rf_most(c, x->readable);
 	/* Unreadable: the moment phase 2 completed. That bound holds for every node:
 	 * a renewal that did not read my ballot began before it was durable. */
-	uint64_t read_ns = v->phase2_ns;
+	uint64_t read_ns = v->exclude.phase2_ns;
 	uint64_t wait = c->expiry_ns;
 
 	if (readable && p->disk_seq == x->seq && p->incarnation == x->incarnation &&
@@ -173,6 +172,8 @@ static uint64_t expiry_of(struct rf_core *c, struct volume *v, uint32_t node)
 		wait -= c->grace_ns;
 	if (!RF_RULE(EPSILON, true))
 		wait = c->lease_ns + c->grace_ns;
+	/* never before a lease that could have been granted when phase 2 had not begun */
+	rf_assert(read_ns <= v->exclude.phase2_ns || !RF_RULE(SEQUENCE_RESTART, true));
 	return read_ns + wait;
 }
 
@@ -228,14 +229,14 @@ void rf_exclusion_closed(struct rf_core *c, struct volume *v, uint32_t node, uin
 /* Aborted at the target. A fence that failed is never counted as done. */
 void rf_exclusion_evicted(struct rf_core *c, struct volume *v, uint32_t result)
 {
-	v->evicting = false;
+	v->exclude.evicting = false;
 	if (v->role != RF_ROLE_EXCLUDING)
 		return;
 	if (result == RF_FENCE_OK) {
-		v->evicted = true;
+		v->exclude.evicted = true;
 		return;
 	}
-	v->evict_retry_ns = c->now + c->hb_ns;
+	v->exclude.evict_retry_ns = c->now + c->hb_ns;
 	rf_say_own(c, v, RF_SAY_EVICT_FAILED, result, 0);
 	/* Either somebody is newer: look. Or the target found an older epoch in the
 	 * sector, turned back by a slow winner: write ours again (§6). */
@@ -245,13 +246,13 @@ void rf_exclusion_evicted(struct rf_core *c, struct volume *v, uint32_t result)
 
 static void evict(struct rf_core *c, struct volume *v)
 {
-	if (!(v->can & RF_FENCE_CAN_EVICT) || v->evicting || v->evicted ||
-	    c->now < v->evict_retry_ns)
+	if (!(v->can & RF_FENCE_CAN_EVICT) || v->exclude.evicting || v->exclude.evicted ||
+	    c->now < v->exclude.evict_retry_ns)
 		return;
 	/* the target checks the epoch sector itself */
 	if (!rf_push_settled(c, &v->sector))
 		return;
-	v->evicting = true;
+	v->exclude.evicting = true;
 	rf_emit_fence(c, RF_DO_EVICT, v->number, v->my_epoch, c->incarnation, 0);
 }
 
@@ -264,7 +265,7 @@ static bool everybody_out(struct rf_core *c, struct volume *v)
 
 		if (j == c->me || x->way)
 			continue;
-		if (v->evicted)
+		if (v->exclude.evicted)
 			out(c, v, j, RF_WAY_ABORTED);
 		else if (!RF_RULE(EXCLUSION, true) || c->now >= x->until_ns)
 			out(c, v, j, RF_WAY_EXPIRED);
@@ -277,9 +278,9 @@ static bool everybody_out(struct rf_core *c, struct volume *v)
 /* While waiting: has somebody answered meanwhile? */
 static void poll(struct rf_core *c, struct volume *v)
 {
-	if (c->now < v->poll_ns)
+	if (c->now < v->exclude.poll_ns)
 		return;
-	v->poll_ns = c->now + c->hb_ns / 2;
+	v->exclude.poll_ns = c->now + c->hb_ns / 2;
 	for (uint32_t j = 1; j <= c->nodes; j++)
 		if (j != c->me && v->exclusion[j].until_ns && !v->exclusion[j].way)
 			rf_peer_read(c, j);
@@ -295,7 +296,8 @@ void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 		return;
 	}
 	evict(c, v);
-	if (RF_RULE(FRESH_READ, true) && !rf_most(c, v->fresh_slots & v->fresh_region)) {
+	if (RF_RULE(FRESH_READ, true) &&
+	    !rf_most(c, v->exclude.fresh_slots & v->exclude.fresh_region)) {
 		read_fresh(c, v);
 		return;
 	}
@@ -309,6 +311,6 @@ void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 	}
 	if (!rf_push_settled(c, &v->sector))
 		return;
-	rf_say_own(c, v, RF_SAY_EXCLUDED, v->excluded_by, c->now - v->mark_ns);
+	rf_say_own(c, v, RF_SAY_EXCLUDED, v->exclude.excluded_by, c->now - v->mark_ns);
 	rf_lease_open(c, v);
 }

@@ -109,10 +109,8 @@ static void slots_read(struct rf_core *c)
 	if (!known) { /* unreadable is not free; and its sequence is lost */
 		j->unclean = true;
 		rf_say_own(c, NULL, RF_SAY_UNREADABLE, 0, RF_KIND_SLOT);
-		if (c->cfg.unix_ns / 1000 > j->old_seq)
-			j->old_seq = c->cfg.unix_ns / 1000;
-		if (c->cfg.unix_ns / 1000000000 > j->old_generation)
-			j->old_generation = c->cfg.unix_ns / 1000000000;
+		j->old_seq = rf_later(j->old_seq, c->cfg.unix_ns / 1000);
+		j->old_generation = rf_later(j->old_generation, c->cfg.unix_ns / 1000000000);
 	}
 	/* §2.5: of an earlier life that died while it joined a free slot shows nothing.
 	 * Of this boot the daemon knows; those of earlier boots are over by and by. */
@@ -273,19 +271,25 @@ static void adopt_promises(struct rf_core *c)
 
 /* ---- the new life ---- */
 
+static void push_life(struct rf_core *c)
+{
+	if (again(c, &c->join.look_ns))
+		rf_push_retry(c);
+	rf_slot_push(c);
+}
+
 static void write_life(struct rf_core *c)
 {
 	struct join *j = &c->join;
 
+	rf_assert(c->slot.version || c->seq == 0);
 	if (c->slot.version == 0) {
 		adopt_promises(c);
 		c->generation = j->old_generation + 1;
 		c->seq = j->old_seq + SEQUENCE_JUMP;
 		rf_slot_change(c);
 	}
-	if (again(c, &j->look_ns))
-		rf_push_retry(c);
-	rf_slot_push(c);
+	push_life(c);
 	if (!rf_push_settled(c, &c->slot))
 		return;
 	j->until_ns = c->now + 2 * c->hb_ns;
@@ -299,15 +303,14 @@ static void settle(struct rf_core *c)
 {
 	struct join *j = &c->join;
 
-	if (again(c, &j->look_ns))
-		rf_push_retry(c);
-	rf_slot_push(c);
+	push_life(c);
 	if (c->now >= j->until_ns && rf_push_settled(c, &c->slot))
 		enter(c, JOIN_CHECK);
 }
 
 static void joined(struct rf_core *c)
 {
+	rf_assert(rf_most(c, c->join.done) && rf_push_settled(c, &c->slot));
 	enter(c, JOIN_DONE);
 	c->joined_ns = c->now;
 	c->beat_ns = c->now;

@@ -16,11 +16,12 @@ static void history_change(struct rf_core *c, struct volume *v)
 {
 	struct rf_history *h = &v->history;
 
+	rf_assert(v->my_epoch && (v->role == RF_ROLE_ACTIVE || v->role == RF_ROLE_FOLLOWER));
 	h->seq++;
 	h->epoch = v->my_epoch;
 	h->incarnation = c->incarnation;
 	h->owner = c->me;
-	h->excluded_by = v->excluded_by;
+	h->excluded_by = v->exclude.excluded_by;
 	__builtin_memcpy(h->host, c->cfg.host, sizeof(h->host));
 	v->history_push.version++;
 	v->history_push.index = (uint32_t)(v->my_epoch % c->super.history);
@@ -122,6 +123,7 @@ static void revoke(struct rf_core *c, struct volume *v)
  */
 static uint64_t ended_by(const struct volume *v, enum rf_cause cause)
 {
+	rf_assert(v->role == RF_ROLE_CLOSING && v->my_epoch);
 	if (v->decided > v->my_epoch)
 		return v->decided;
 	return cause == RF_CAUSE_SUPERSEDED ? v->my_epoch + 1 : 0;
@@ -144,7 +146,7 @@ void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint
 	rf_emit_withdraw(c, v->number); /* no grant may follow the revoke */
 	rf_say_own(c, v, RF_SAY_LOSING, cause, 0);
 	rf_role_set(v, RF_ROLE_CLOSING);
-	v->evicting = false;
+	v->exclude.evicting = false;
 	v->closing = (struct closing){
 		.cause = cause,
 		.to = to,

@@ -6,8 +6,6 @@
  * time that counts is the one before the slot write was submitted. With several
  * disks the lease runs from the time that a majority of disks can vouch for.
  */
-#include <string.h>
-
 #include "state.h"
 
 bool rf_renewing(const struct volume *v)
@@ -22,15 +20,14 @@ bool rf_renewing(const struct volume *v)
 void rf_lease_open(struct rf_core *c, struct volume *v)
 {
 	rf_assert(v->role == RF_ROLE_EXCLUDING);
-	rf_assert(v->my_epoch <= v->decided);
-	v->history.claim_us = (uint32_t)((v->phase2_ns - v->step.began_ns) / 1000);
+	rf_assert(v->my_epoch <= v->decided && rf_push_settled(c, &v->sector));
+	v->history.claim_us = (uint32_t)((v->exclude.phase2_ns - v->step.began_ns) / 1000);
 	v->history.prevote_us = (uint32_t)((v->step.began_ns - v->campaign_ns) / 1000);
-	v->history.exclude_us = (uint32_t)((c->now - v->phase2_ns) / 1000);
+	v->history.exclude_us = (uint32_t)((c->now - v->exclude.phase2_ns) / 1000);
 	rf_role_set(v, RF_ROLE_OPENING);
 	v->slot_open = true;
 	v->mark_ns = c->now;
-	memset(&v->lease, 0, sizeof(v->lease));
-	v->lease.margin_min_ns = (int64_t)c->lease_ns;
+	v->lease = (struct lease){.margin_min_ns = (int64_t)c->lease_ns};
 	rf_slot_change(c);
 }
 
@@ -43,6 +40,7 @@ static void grant(struct rf_core *c, struct volume *v)
 	/* a fence without deadlines is told once; §7 aborted needs no lease */
 	if (l->opened && !(v->can & RF_FENCE_CAN_DEADLINE))
 		return;
+	rf_assert(rf_renewing(v) && l->deadline_ns <= c->now + c->lease_ns);
 	l->granting = true;
 	l->sent_ns = l->deadline_ns;
 	rf_emit_fence(c, RF_DO_GRANT, v->number, v->my_epoch, c->incarnation, l->deadline_ns);
@@ -99,8 +97,7 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 		return;
 	if (verdict == RF_CLAIM_OTHER)
 		restore_sector(c, v, op->disk);
-	if (at > l->renewed_ns[op->disk])
-		l->renewed_ns[op->disk] = at;
+	l->renewed_ns[op->disk] = rf_later(l->renewed_ns[op->disk], at);
 	extend(c, v, op->begun_ns);
 }
 

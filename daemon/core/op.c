@@ -199,7 +199,7 @@ static void note_status(struct rf_core *c, const struct op *op, int status, bool
 
 static void push_wrote(struct push *p, uint32_t disk, uint64_t version, bool wrote)
 {
-	rf_assert(version && version <= p->version);
+	rf_assert(version <= p->version);
 	if (wrote && version > p->done[disk])
 		p->done[disk] = version;
 	else if (!wrote)

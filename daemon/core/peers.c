@@ -162,6 +162,7 @@ void rf_peer_slot(struct rf_core *c, uint32_t node, const uint8_t *record)
 		p->moved_ns = c->now;
 		p->lost_said = false;
 	}
+	rf_assert(p->incarnation == s.incarnation && p->seq >= p->disk_seq);
 	copy_slot(p, &s);
 	if (c->join.stage != JOIN_DONE)
 		return;
@@ -358,12 +359,9 @@ uint32_t rf_peers_rank(const struct rf_core *c)
 		    p->health & (RF_HEALTH_PAUSED | RF_HEALTH_BARRED | RF_HEALTH_STOPPED))
 			continue;
 		hears = hears_living(c, j);
-		if (hears != mine)
-			rank += hears > mine;
-		else if (p->priority != c->cfg.priority)
-			rank += p->priority > c->cfg.priority;
-		else
-			rank += j < c->me;
+		rank += hears != mine                    ? hears > mine
+			: p->priority != c->cfg.priority ? p->priority > c->cfg.priority
+							 : j < c->me;
 	}
 	return rank;
 }

@@ -102,6 +102,13 @@ struct exclusion {
 	uint64_t until_ns; /* expiry, when open */
 };
 
+struct excluding {
+	uint8_t fresh_slots, fresh_region; /* disks of the fresh read that count */
+	bool evicting, evicted;
+	uint32_t excluded_by; /* RF_WAY_*, of all nodes */
+	uint64_t phase2_ns, poll_ns, evict_retry_ns;
+};
+
 /* ---- a volume ---- */
 
 enum phase { PHASE_NONE = 0, PHASE_ONE, PHASE_TWO };
@@ -215,11 +222,8 @@ struct volume {
 	uint64_t my_epoch;
 	struct push sector;
 	struct rf_epoch sector_record;
-	uint8_t fresh_slots, fresh_region; /* disks of the fresh read that count */
-	struct exclusion *exclusion;       /* by node, index 0 unused */
-	bool evicting, evicted;
-	uint64_t evict_retry_ns, phase2_ns, poll_ns;
-	uint32_t excluded_by;
+	struct exclusion *exclusion; /* by node, index 0 unused */
+	struct excluding exclude;
 	struct lease lease;
 	struct closing closing;
 	struct commit commit;
@@ -293,6 +297,11 @@ struct rf_core {
 	uint8_t *arena;
 	size_t arena_used, arena_max;
 };
+
+static inline uint64_t rf_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 /* ---- core.c: effects ---- */
 struct rf_effect *rf_emit(struct rf_core *c, enum rf_effect_kind kind);

@@ -48,44 +48,34 @@ void rf_core_volume(const struct rf_core *c, uint32_t volume, struct rf_core_vol
 		.silent_since_ns = v->seen_ns,
 		.since_unix_ns = mine ? v->since_unix_ns : 0,
 		.cause = mine ? v->history.cause : v->last_cause,
-		.excluded_by = mine ? v->excluded_by : 0,
+		.excluded_by = mine ? v->exclude.excluded_by : 0,
 		.can = v->can,
 	};
 }
 
 void rf_core_peer(const struct rf_core *c, uint32_t node, struct rf_core_peer *out)
 {
+	const struct rf_slot *s = &c->slot_record;
 	const struct peer *p;
+	bool me;
 
 	rf_assert(node >= 1 && node <= c->nodes);
 	p = &c->peer[node];
-	if (node == c->me) { /* as it says of itself */
-		*out = (struct rf_core_peer){
-			.state = c->slot_record.state ? c->slot_record.state : RF_SLOT_FREE,
-			.health = c->health,
-			.priority = c->cfg.priority,
-			.incarnation = c->incarnation,
-			.seq = c->seq,
-			.net_ns = c->now,
-			.disk_ns = c->now,
-			.gate_open = c->slot_record.gate_open,
-			.hears = c->slot_record.hears,
-			.host = c->cfg.host,
-		};
-		return;
-	}
+	me = node == c->me; /* as it says of itself */
 	*out = (struct rf_core_peer){
-		.state = p->state,
-		.health = p->health,
-		.priority = p->priority,
+		.state = !me        ? p->state
+			 : s->state ? s->state
+				    : RF_SLOT_FREE,
+		.health = me ? c->health : p->health,
+		.priority = me ? c->cfg.priority : p->priority,
 		.rtt_us = p->rtt_us,
-		.incarnation = p->incarnation,
-		.seq = p->seq,
-		.net_ns = p->net_ns,
-		.disk_ns = p->moved_ns,
-		.gate_open = p->gate_open,
-		.hears = p->hears,
-		.host = p->host,
+		.incarnation = me ? c->incarnation : p->incarnation,
+		.seq = me ? c->seq : p->seq,
+		.net_ns = me ? c->now : p->net_ns,
+		.disk_ns = me ? c->now : p->moved_ns,
+		.gate_open = me ? s->gate_open : p->gate_open,
+		.hears = me ? s->hears : p->hears,
+		.host = me ? c->cfg.host : p->host,
 	};
 }
 
@@ -108,8 +98,8 @@ static void wake_excluding(const struct rf_core *c, const struct volume *v, uint
 		if (j != c->me && !v->exclusion[j].way)
 			sooner(c, at, v->exclusion[j].until_ns);
 	sooner(c, at, v->read_retry_ns);
-	sooner(c, at, v->poll_ns);
-	sooner(c, at, v->evict_retry_ns);
+	sooner(c, at, v->exclude.poll_ns);
+	sooner(c, at, v->exclude.evict_retry_ns);
 }
 
 static void wake_volume(const struct rf_core *c, const struct volume *v, uint64_t *at)
