@@ -118,7 +118,7 @@ endef
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all help check check-fast check-unit lint install clean dist tests
+.PHONY: all help check check-fast check-unit check-install lint install clean dist tests
 
 # ---- on a fresh machine, `make demo` and `make check` fetch what they need ----
 
@@ -153,6 +153,7 @@ endif
 -include tests/nbd/build.mk
 -include tests/vm/build.mk
 -include tests/bench/build.mk
+-include tests/coverage.mk
 
 # The core is freestanding (`make lint` reads its symbols): no call may be added
 # by the compiler's hardening.
@@ -217,25 +218,37 @@ check-fast: all
 check: all
 	+@MAKE='$(MAKE)' tests/lib/levels lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS)
 
-install: all
-	@install -d $(DESTDIR)$(INCLUDEDIR)/ringfence
-	$(call say,INSTALL,$(DESTDIR)$(INCLUDEDIR)/ringfence)
-	@install -m 0644 include/ringfence/*.h $(DESTDIR)$(INCLUDEDIR)/ringfence/
-	$(call rf_install,0755,$(SBINDIR),$(filter $(B)/bin/ringfenced,$(rf_built)))
-	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
-	$(call rf_install,0755,$(LIBEXECDIR),$(filter $(B)/bin/ringfence-fencer,$(rf_built)))
-	$(call rf_install,0755,$(PLUGINDIR),$(patsubst %,$(B)/lib/%.so,$(PLUGINS)))
-	$(call rf_install,0644,$(COMPLETIONDIR),tools/completion/ringfence)
-	$(foreach s,5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),$(wildcard man/*.$(s))))
+# What is installed, all of it by name.
+HEADERS := claim control fence format gate key limits rule wire
+MANPAGES := nbdkit-ringfence-plugin.1 ringfence.conf.5 ringfence-format.5 dm-ringfence.7 \
+	ringfence-protocol.7 ringfence-timing.7 ringfence.8 ringfenced.8 ringfence-dump.8 \
+	ringfence-fencer.8 ringfence-format.8 ringfence-keygen.8 ringfence-resign.8 \
+	ringfence-run.8 ringfence-status.8
 
 # Where nbdkit looks for plugins, unless the packager says otherwise.
 PLUGINDIR ?= $(shell $(PKG_CONFIG) --variable=plugindir nbdkit)
 
+# $(call rf_install,MODE,DIRECTORY,FILES): one line for each file.
 define rf_install
-$(if $(strip $(3)),@printf '  %-7s %s\n' INSTALL $(DESTDIR)$(2) && \
-	install -d $(DESTDIR)$(2) && install -m $(1) $(3) $(DESTDIR)$(2)/
+$(foreach f,$(3),@printf '  %-7s %s\n' INSTALL $(DESTDIR)$(2)/$(notdir $(f)) && \
+	install -D -m $(1) $(f) $(DESTDIR)$(2)/$(notdir $(f))
 )
 endef
+
+install: all
+	$(call rf_install,0644,$(INCLUDEDIR)/ringfence,$(HEADERS:%=include/ringfence/%.h))
+	$(call rf_install,0755,$(SBINDIR),$(filter $(B)/bin/ringfenced,$(rf_built)))
+	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
+	$(call rf_install,0755,$(LIBEXECDIR),$(filter $(B)/bin/ringfence-fencer,$(rf_built)))
+	$(call rf_install,0755,$(PLUGINDIR),$(PLUGINS:%=$(B)/lib/%.so))
+	$(call rf_install,0644,$(COMPLETIONDIR),tools/completion/ringfence)
+	$(foreach s,1 5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),\
+		$(addprefix man/,$(filter %.$(s),$(MANPAGES)))))
+
+check-install: all
+	+@MAKE='$(MAKE)' tests/lib/run install tests/lint/install.sh
+
+CHECK_LEVELS += check-install
 
 clean:
 	@rm -rf build
@@ -251,6 +264,7 @@ help:
 	@echo 'check-fast     lint, unit and scenario tests'
 	@echo 'check          every test this machine can run'
 	@echo 'lint           structure, style, static analysis'
+	@echo 'coverage       lines and branches of the core that fast tests reach'
 	@echo 'install        DESTDIR= PREFIX= SBINDIR= LIBEXECDIR= PLUGINDIR= …'
 	@echo 'dist clean'
 	@echo 'variables      CC=clang SAN=address,undefined VARIANT= EXTRA_CFLAGS='

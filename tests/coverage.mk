@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# How much of the core the fast tests reach: lines and branches, by gcov.
+#
+#   make coverage                  a build of its own (build/coverage), then a table
+#   make coverage COVERAGE_SEEDS=1..2000
+#
+# build/coverage/never: the branches that were never taken, FILE:LINE: source.
+
+COVERAGE_SEEDS ?= 1..300
+COVERAGE_TESTS := crc32c geometry timing records content wire claim nbd-judge
+
+ifeq ($(VARIANT),coverage)
+# The core alone is measured; unoptimized, so that a branch is one of the source.
+$(B)/obj/daemon/core/%.o: CFLAGS += --coverage -O0
+LDFLAGS += --coverage
+
+.PHONY: coverage-run
+coverage-run: $(patsubst %,$(B)/tests/%,$(COVERAGE_TESTS)) $(B)/bin/rf-sim
+	@tests/lib/coverage $(B) $(COVERAGE_SEEDS) $(COVERAGE_TESTS)
+endif
+
+.PHONY: coverage
+coverage:
+	+@$(MAKE) --no-print-directory VARIANT=coverage CC=gcc SAN= coverage-run

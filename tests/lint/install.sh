@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# `make install` puts everything where it belongs, and nothing else; what is in
+# the tree to be installed is in its lists; the daemon finds its fencer there.
+set -eu
+
+inst=$RF_BUILD/inst
+rm -rf "$inst"
+plugins=/usr/lib/test-nbdkit
+"${MAKE:-make}" --no-print-directory install DESTDIR="$inst" PREFIX=/usr PLUGINDIR=$plugins
+
+expected() {
+	for f in include/ringfence/*.h; do echo "644 usr/$f"; done
+	for f in man/*.[1-8]; do echo "644 usr/share/man/man${f##*.}/${f#man/}"; done
+	echo "755 usr/sbin/ringfenced"
+	echo "755 usr/bin/ringfence"
+	echo "755 usr/libexec/ringfence/ringfence-fencer"
+	echo "755 ${plugins#/}/nbdkit-ringfence-plugin.so"
+	echo "644 usr/share/bash-completion/completions/ringfence"
+}
+if ! diff <(expected | sort) <(cd "$inst" && find . -type f -printf '%m %P\n' | sort); then
+	echo "wrong: < belongs there, > is there (lists: HEADERS, MANPAGES in Makefile)"
+	exit 1
+fi
+for program in usr/sbin/ringfenced usr/bin/ringfence usr/libexec/ringfence/ringfence-fencer; do
+	"$inst/$program" --version
+done
+bash -n "$inst/usr/share/bash-completion/completions/ringfence"
