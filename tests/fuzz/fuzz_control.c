@@ -25,9 +25,9 @@
 
 struct guest {
 	int fd; /* 0 = none */
-	bool ended, works, taken;
+	bool ended, works, taken, forfeit;
 	uint32_t sent, answered, rows;
-	uint64_t sequence, epoch;
+	uint64_t sequence, epoch, said; /* bit e % 64: QUIET of e, maybe before BEGIN came */
 	char watches[RF_NAME_BYTES];
 };
 
@@ -212,8 +212,8 @@ static void hear_event(struct guest *g, const struct rf_ctl_event *e)
 	need(!g->watches[0] || !strcmp(g->watches, e->volume), "the volume asked for");
 	if (e->event == RF_CTL_EV_BEGIN) {
 		need(!g->works && e->epoch > g->epoch, "BEGIN once an epoch");
-		g->works = true;
 		g->epoch = e->epoch;
+		g->works = !g->forfeit && !(g->said >> g->epoch % 64 & 1);
 	}
 	if (e->event == RF_CTL_EV_END)
 		need(e->epoch == g->epoch, "END of what was begun");
@@ -311,8 +311,12 @@ static bool takes(const struct rf_ctl_request *q)
 
 static void expect(struct guest *g, const struct rf_ctl_request *q)
 {
-	if (g->works && (q->verb != RF_CTL_QUIET || q->epoch == g->epoch))
-		g->works = false; /* it said so, or it forfeits its connection */
+	if (q->verb == RF_CTL_QUIET)
+		g->said |= 1ull << q->epoch % 64;
+	else if (g->taken)
+		g->forfeit = true; /* it is for one thing: the daemon ends it */
+	if (g->forfeit || g->said >> g->epoch % 64 & 1)
+		g->works = false;
 	if (!g->taken && takes(q)) {
 		g->taken = true;
 		memcpy(g->watches, q->volume, sizeof(g->watches));
@@ -354,6 +358,7 @@ static void do_nonsense(void)
 	memset(&q, 0, sizeof(q));
 	memcpy(&q, bytes, n < sizeof(q) ? n : sizeof(q));
 	expect(g, &q);
+	g->forfeit = true;
 	g->works = false;
 	if (n == 0)
 		g->sent--; /* an empty packet is the end: no answer */
