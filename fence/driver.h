@@ -20,6 +20,8 @@ struct rf_driver {
 	 * unknown key is an error. Returns 0 and *state, or -errno and one line in
 	 * err. Opens nothing that can block. */
 	int (*start)(void **state, char *const *params, char *err, size_t err_bytes);
+	/* Optional. Once, after HELLO and before the first request; may block. */
+	void (*begin)(void *state);
 	/* Fill result, error, epoch, text (and what else is known). All other
 	 * fields are set; result starts as FAILED and epoch as the request's. */
 	void (*serve)(void *state, const struct rf_fence_request *request,

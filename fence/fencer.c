@@ -189,6 +189,8 @@ static int run(const struct rf_driver *d, char *const *params)
 		fprintf(stderr, "ringfence-fencer: %s\n", err);
 		return 1;
 	}
+	if (d->begin)
+		d->begin(state);
 	while (next_request(d, state, &request))
 		serve(d, state, &request);
 	d->stop(state);

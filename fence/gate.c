@@ -320,14 +320,20 @@ static void grant(struct gate *g, const struct rf_fence_request *q,
 	reply->result = RF_FENCE_OK;
 }
 
-/* Once at join: the volume's device is there, closed, before anybody leads. That it
- * cannot be made yet does not make what was revoked less so; a grant tries again. */
-static void join(struct gate *g, struct rf_fence_reply *reply)
+/* An earlier life may have left the gate open: it is shut first of all. Then the
+ * volume's device is there, closed, before anybody leads; if it cannot be made yet,
+ * a grant tries again, and says why not. */
+static void gate_begin(void *state)
 {
-	struct rf_fence_reply tried = *reply;
+	struct gate *g = state;
+	struct rf_fence_reply reply;
+	struct rf_dm_status s;
 
-	if (!attach(g, &tried) && tried.text[0])
-		rf_reply_text(reply, "nothing open; but: %.140s", tried.text);
+	memset(&reply, 0, sizeof(reply));
+	if (ask_status(g, &s, &reply) && s.ours && s.state != RF_GATE_CLOSED)
+		drain(g, REVOKE_MS, &reply);
+	if (!attach(g, &reply))
+		fprintf(stderr, "ringfence-fencer: %s\n", reply.text);
 }
 
 /* ---- the rest ---- */
@@ -371,8 +377,6 @@ static void gate_serve(void *state, const struct rf_fence_request *q,
 		break;
 	case RF_FENCE_REVOKE:
 		shut(g, q, reply);
-		if (!q->epoch && reply->result == RF_FENCE_OK)
-			join(g, reply);
 		break;
 	case RF_FENCE_EVICT:
 		reply->result = RF_FENCE_UNSUPPORTED;
@@ -434,6 +438,7 @@ const struct rf_driver rf_driver_gate = {
 		"    refuse-as=offline|conflict  (offline)\n",
 	.can = RF_FENCE_CAN_DEADLINE | RF_FENCE_CAN_DRAIN,
 	.start = gate_start,
+	.begin = gate_begin,
 	.serve = gate_serve,
 	.event_fd = gate_event_fd,
 	.event = gate_event,

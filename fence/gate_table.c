@@ -150,7 +150,7 @@ static void write_line(struct rf_gate_table *t, const struct rf_area *a, uint64_
 	snprintf(t->uuid, sizeof(t->uuid), "RINGFENCE-");
 	for (i = 0; i < RF_UUID_BYTES; i++)
 		snprintf(t->uuid + strlen(t->uuid), 3, "%02x", a->id.area[i]);
-	snprintf(t->uuid + strlen(t->uuid), 8, "-%u", t->volume);
+	snprintf(t->uuid + strlen(t->uuid), 12, "-%u-%u", t->volume, t->node);
 }
 
 int rf_gate_table_make(struct rf_gate_table *t, struct rf_area *a, char *err, size_t err_bytes)

@@ -234,6 +234,7 @@ static void judge_disks(struct rf_gate *g, u64 epoch, u64 incarnation, u64 fresh
 		struct rf_disk *d = &g->disks[i];
 		struct rf_judgement j = {};
 
+		/* pairs with read_end(): what was read is there */
 		if (smp_load_acquire(&d->read) == RF_READ_DONE) {
 			rf_disk_judge(d, epoch, incarnation, &j);
 			f->finished++;
@@ -365,31 +366,38 @@ static void announce_work(struct work_struct *work)
 	if (quiet)
 		return;
 	/* writeback may be waiting for this gate: no I/O to get memory */
+	env[0] = state;
+	env[1] = why;
+	env[2] = epoch;
+	env[3] = NULL;
 	noio = memalloc_noio_save();
 	kobject_uevent_env(&disk_to_dev(gate_disk(g))->kobj, KOBJ_CHANGE, env);
 	dm_table_event(g->ti->table);
 	memalloc_noio_restore(noio);
 }
 
+/* clang-format off */ /* it does not know this loop */
 void rf_gate_sum(struct rf_gate *g, struct rf_counters *sum)
 {
+	const struct rf_counters *c;
 	int cpu, i;
 
 	memset(sum, 0, sizeof(*sum));
-	/* finished before admitted: what is in flight is never below what is */
-	for_each_possible_cpu(cpu) sum->finished +=
-		READ_ONCE(per_cpu_ptr(g->counters, cpu)->finished);
+	for_each_possible_cpu(cpu) {
+		c = per_cpu_ptr(g->counters, cpu);
+		sum->finished += READ_ONCE(c->finished);
+	}
+	/* finished before admitted: their difference is never below what is in flight */
 	smp_rmb();
-	for_each_possible_cpu(cpu)
-	{
-		struct rf_counters *c = per_cpu_ptr(g->counters, cpu);
-
+	for_each_possible_cpu(cpu) {
+		c = per_cpu_ptr(g->counters, cpu);
 		sum->admitted += READ_ONCE(c->admitted);
 		sum->late += READ_ONCE(c->late);
 		for (i = 0; i < RF_REFUSED_REASONS; i++)
 			sum->refused[i] += READ_ONCE(c->refused[i]);
 	}
 }
+/* clang-format on */
 
 /* ---- orders ---- */
 
@@ -591,7 +599,7 @@ void rf_gate_exit(struct rf_gate *g)
 	wait_for_completion(&g->drained);
 	for (i = 0; i < g->disk_count; i++)
 		rf_disk_wait(&g->disks[i]);
-	drain_workqueue(g->wq);
+	/* the run that found it drained was the last that could have set the timer */
 	hrtimer_cancel(&g->timer);
 	destroy_workqueue(g->wq);
 	destroy_workqueue(g->slow_wq);

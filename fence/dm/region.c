@@ -32,6 +32,7 @@ static void read_end(struct bio *bio)
 		return;
 	/* Under this lock to the end: rf_disk_wait() takes it before g is freed. */
 	spin_lock_irqsave(&g->wait.lock, flags);
+	/* after all of the region; pairs with those who look whether it is done */
 	smp_store_release(&d->read, RF_READ_DONE);
 	queue_work(g->wq, &g->work);
 	wake_up_locked(&g->wait);
@@ -107,6 +108,7 @@ int rf_disk_init(struct rf_gate *g, struct rf_disk *d)
 /* The bios and the buffer belong to the device below until they have come back. */
 void rf_disk_wait(struct rf_disk *d)
 {
+	/* pairs with read_end() */
 	wait_event(d->gate->wait, smp_load_acquire(&d->read) != RF_READ_BUSY);
 	/* read_end() may still be on its way out */
 	spin_lock_irq(&d->gate->wait.lock);

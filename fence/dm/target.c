@@ -229,8 +229,7 @@ static int target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		free_gate(ti, g);
 		return r;
 	}
-	/* always: on a device without a cache nobody would ask us, and a refused
-	 * epoch's fsync would succeed */
+	/* even on a device without a cache: fsync must fail when writes would */
 	ti->flush_supported = true;
 	ti->num_flush_bios = 1;
 	ti->num_discard_bios = 1;

@@ -19,8 +19,16 @@ $(B)/vm-bin/rfcycles: tests/vm/cycles.c
 	@mkdir -p $(@D)
 	@$(vm_static)
 
-check-vm: $(B)/vm-bin/rfvm $(B)/vm-bin/rfcycles $(B)/bin/ringfence-fencer
+$(B)/vm-bin/rfhammer: tests/vm/hammer.c
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	@$(vm_static)
+
+vm_bin := $(addprefix $(B)/vm-bin/,rfvm rfcycles rfhammer)
+vm_programs := $(addprefix $(B)/bin/,ringfenced ringfence ringfence-fencer)
+
+check-vm: $(vm_bin) $(vm_programs)
 	@tests/vm/run $(VM)
 
-bench-gate: $(B)/vm-bin/rfvm $(B)/vm-bin/rfcycles
+bench-gate: $(vm_bin)
 	@tests/vm/bench

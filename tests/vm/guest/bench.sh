@@ -25,7 +25,7 @@ one_run() { # DEVICE DEPTH
 	local engine=psync
 	[ "$2" -gt 1 ] && engine=libaio
 	iops=$(fio --name=b --filename="/dev/mapper/$1" --rw=randwrite --bs=4k --direct=1 --ioengine=$engine \
-		--iodepth="$2" --size=64m --time_based --runtime=4 --randrepeat=1 --norandommap --minimal 2>/tmp/fio.err |
+		--iodepth="$2" --size=64m --time_based --runtime=1 --randrepeat=1 --norandommap --minimal 2>/tmp/fio.err |
 		cut -d';' -f49)
 	echo "run $1 $2 ${iops:-0}"
 }

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash source-path=SCRIPTDIR
+# limit: 600
+# Three nodes with the real daemon, each with its own gate over its own path to one
+# shared disk, in network namespaces of one VM. One application per node writes
+# whenever it is let. Faults; then: no two nodes' writes ever overlap in time.
+. ./lib.sh
+load_module
+[ -x /bin/ringfenced ] && [ -x /bin/ip ] || { echo "skip cluster: no ringfenced or ip in this image"; exit 0; }
+ip() { /bin/ip "$@"; } # busybox would take its own
+modprobe veth
+modprobe bridge
+mkdir -p /tmp/rf /var/run /run
+
+ip netns add b
+ip -n b link add br0 type bridge mcast_snooping 0
+ip -n b link set br0 up
+ringfence keygen /tmp/rf/key >/tmp/rf/keygen.log 2>&1 || { not_ok "keygen"; cat /tmp/rf/keygen.log; }
+ringfence format --cluster vm --nodes 3 --volume vol0 --yes --heartbeat 250ms --suspect 900ms --lease 2500ms \
+	--grace 500ms --hold 400ms --isolation 1200ms --slot-timeout 2500ms --inflight 2500ms /dev/ram0 >/tmp/rf/format.log 2>&1 ||
+	{ not_ok "format"; cat /tmp/rf/format.log; }
+
+for i in 1 2 3; do
+	ip netns add n$i
+	ip link add eth0 netns n$i type veth peer name p$i netns b
+	ip -n b link set p$i master br0 up
+	ip -n n$i addr add 10.99.0.$i/24 dev eth0
+	ip -n n$i link set eth0 up
+	ip -n n$i link set lo up
+	echo "0 1048576 linear /dev/ram0 0" | dmsetup create low$i && dmsetup mknodes low$i
+	cat >/tmp/rf/$i.conf <<-END
+		[cluster]
+		name = vm
+		node-id = $i
+		[network]
+		interface = eth0
+		multicast = 239.255.74.11
+		[auth]
+		key-file = /tmp/rf/key
+		[volume vol0]
+		device = /dev/mapper/low$i
+		area = /dev/mapper/low$i
+		fence = gate
+		gate = gate$i
+	END
+done
+
+start_node() {
+	ip netns exec n$1 ringfenced --config /tmp/rf/$1.conf --socket /tmp/rf/$1.sock >>/tmp/rf/$1.log 2>&1 &
+	echo $! >/tmp/rf/$1.pid
+}
+node_pid() { cat /tmp/rf/$1.pid; }
+leads() { timeout 2 ringfence --socket /tmp/rf/$1.sock is-leader vol0 >/dev/null 2>&1; }
+# sets $leader, to a node other than $1
+find_leader() {
+	for i in 1 2 3; do
+		[ "$i" != "$1" ] && leads $i && { leader=$i; return 0; }
+	done
+	return 1
+}
+# wait_leader NAME LIMIT_MS [NOT]
+wait_leader() {
+	begin=$(clock)
+	if until_true "$2" find_leader "$3"; then
+		ok "$1: node $leader leads after $((($(clock) - begin) / 1000000)) ms"
+	else
+		not_ok "$1: nobody leads"
+		for i in 1 2 3; do tail -n 4 /tmp/rf/$i.log; done
+		dmsetup status
+	fi
+}
+runs() { cat /tmp/rf/*.runs 2>/dev/null | grep -c .; }
+writes_at() { [ "$(dmsetup status gate$1 | tr ' ' '\n' | sed -n 's/^admitted=//p')" -gt "${2:-0}" ]; }
+writing() { until_true 8000 writes_at $leader && ok "$1: its application writes" || not_ok "$1: its application does not write"; }
+# the daemon and its helpers
+children() { for p in /proc/[0-9]*; do [ "$(awk '/^PPid/{print $2}' $p/status 2>/dev/null)" = "$1" ] && echo "${p#/proc/}"; done; }
+
+for i in 1 2 3; do start_node $i; done
+for i in 1 2 3; do
+	until_true 8000 test -b /dev/mapper/gate$i && ok "node $i has its gate" || { not_ok "node $i has no gate"; tail -n 12 /tmp/rf/$i.log; exit 1; }
+	rfhammer /dev/mapper/gate$i /tmp/rf/$i.runs &
+	echo $! >/tmp/rf/hammer$i.pid
+done
+wait_leader "start" 15000
+writing "start"
+
+old=$leader
+pids="$(node_pid $old) $(children "$(node_pid $old)")"
+kill -9 $pids
+wait_leader "kill -9 of daemon and fencer" 20000 $old
+writing "kill -9"
+start_node $old
+
+old=$leader
+usleep 1500000
+pids="$(node_pid $old) $(children "$(node_pid $old)")"
+kill -STOP $pids
+wait_leader "SIGSTOP past the lease" 20000 $old
+writing "SIGSTOP"
+is "SIGSTOP: the gate shut without its daemon" shut "$(field state gate$old)"
+kill -CONT $pids
+
+old=$leader
+usleep 1500000
+dmsetup suspend --nolockfs low$old
+wait_leader "a stalled path" 20000 $old
+writing "stalled path"
+dmsetup resume low$old
+
+old=$leader
+usleep 1500000
+ip -n b link set p$old down
+usleep 3000000
+until_true 15000 find_leader
+ok "network cut off: node $leader leads (node $old did)"
+writing "network cut off"
+ip -n b link set p$old up
+
+old=$leader
+ringfence --socket /tmp/rf/$old.sock resign vol0 >/tmp/rf/resign.log 2>&1 || ringfence --socket /tmp/rf/$old.sock resign vol0 >>/tmp/rf/resign.log 2>&1
+wait_leader "resign" 15000 $old
+writing "resign"
+
+for i in 1 2 3; do kill "$(cat /tmp/rf/hammer$i.pid)"; done
+for i in 1 2 3; do kill -TERM "$(node_pid $i)" 2>/dev/null; done
+wait
+for i in 1 2 3; do sed "s/^/$i /" /tmp/rf/$i.runs 2>/dev/null; done | sort -n -k2 >/tmp/rf/all
+# NODE FIRST LAST DONE COUNT, in order of FIRST, in microseconds since the first
+awk 'NR == 1 { zero = $2 }
+{ writes += $5; if (NR > 1 && $1 != node) { changes++; if ($2 <= done) { bad++; print "#   overlap: node " node " until " done ", node " $1 " from " $2 } }
+  if ($4 > done || $1 != node) done = $4; node = $1 }
+END { printf "# runs=%d changes=%d writes=%d overlaps=%d\n", NR, changes, writes, bad }' /tmp/rf/all >/tmp/rf/verdict
+cat /tmp/rf/verdict
+is "no write of a node while or after another began" 0 "$(sed -n 's/.*overlaps=//p' /tmp/rf/verdict)"
+within "leaderships that wrote" 5 1000 "$(sed -n 's/.*changes=\([0-9]*\).*/\1/p' /tmp/rf/verdict)"
+over() { dmsetup status gate$1 | grep -Eq 'state=(shut|closed)'; }
+for i in 1 2 3; do
+	until_true 5000 over $i && ok "node $i ends with its gate shut or closed" || { not_ok "node $i ends with its gate shut or closed"; dmsetup status gate$i; }
+	dmsetup remove --retry gate$i || not_ok "gate$i is still in use"
+	dmsetup remove --retry low$i 2>/dev/null || { not_ok "low$i is still in use"; for p in /proc/[0-9]*; do ls -l $p/fd 2>/dev/null | grep -q "low$i\|dm-" && { tr '\0' ' ' <$p/cmdline; ls -l $p/fd | grep dm-; }; done; }
+done
+rmmod dm_ringfence && ok "module unloads" || not_ok "module unloads"
