@@ -86,10 +86,8 @@ static void fill_gates(struct rf_core *c, struct rf_slot *s)
 		if (!open && v->role == RF_ROLE_CLOSING && !v->closing.close_seq)
 			v->closing.close_seq = c->seq;
 		/* §8: the slot says OPEN before the gate opens */
-		if (RF_RULE(OPEN_BEFORE, true))
-			rf_bit_set(s->gate_open, i, open);
-		else
-			rf_bit_set(s->gate_open, i, open && v->lease.opened);
+		rf_bit_set(s->gate_open, i,
+			   open && (RF_RULE(OPEN_BEFORE, true) || v->lease.opened));
 		rf_bit_set(s->leads, i,
 			   announced(c, v) && (open || v->role != RF_ROLE_CLOSING));
 	}

@@ -210,19 +210,21 @@ static void dispatch(struct rf_core *c, const struct op *op, bool wrote, const u
 {
 	struct volume *v = op->volume != RF_NO_VOLUME ? &c->volume[op->volume] : NULL;
 
+	bool reads = op->purpose <= OP_RENEW; /* and has nothing to say when that failed */
+
 	if (op->push)
 		push_wrote(op->push, op->disk, op->tag, wrote);
+	if (reads && !read)
+		return;
 	switch ((enum purpose)op->purpose) {
 	case OP_SLOT:
 		rf_slot_wrote(c, op, wrote, read);
 		break;
 	case OP_OWN:
-		if (read)
-			rf_own_read(c, op->disk, read);
+		rf_own_read(c, op->disk, read);
 		break;
 	case OP_PEER:
-		if (read)
-			rf_peer_slot(c, op->index, read);
+		rf_peer_slot(c, op->index, read);
 		break;
 	case OP_SLOTS:
 		if (v)
@@ -231,12 +233,10 @@ static void dispatch(struct rf_core *c, const struct op *op, bool wrote, const u
 			rf_join_slots(c, op->disk, read);
 		break;
 	case OP_REGION:
-		if (read)
-			rf_region_read(c, v, op->disk, read);
+		rf_region_read(c, v, op->disk, read);
 		break;
 	case OP_RENEW:
-		if (read)
-			rf_lease_observe(c, v, op, read);
+		rf_lease_observe(c, v, op, read);
 		break;
 	case OP_FRESH:
 		rf_exclusion_region(c, v, op, read);

@@ -24,9 +24,9 @@ uint32_t rf_map_count(const uint8_t *map, uint32_t bits)
 enum rf_verdict rf_quorum(uint32_t n, uint32_t yes, uint32_t no)
 {
 	rf_assert(yes + no <= n);
-	if (n && RF_RULE(MAJORITY, yes < rf_majority(n)))
-		return no > n - rf_majority(n) ? RF_LOST : RF_PENDING;
-	return n && yes ? RF_WON : n ? RF_PENDING : RF_LOST;
+	if (n && yes >= rf_majority(n))
+		return RF_WON;
+	return no > n - rf_majority(n) || !n ? RF_LOST : RF_PENDING;
 }
 
 /* Zero when no majority has anything. */
@@ -39,7 +39,7 @@ uint64_t rf_majority_reaches(const uint64_t *of, uint32_t n)
 
 		for (uint32_t k = 0; k < n; k++)
 			reached += of[k] >= of[d];
-		if (of[d] > best && !RF_RULE(MAJORITY, reached < rf_majority(n)))
+		if (of[d] > best && reached >= rf_majority(n))
 			best = of[d];
 	}
 	return best;

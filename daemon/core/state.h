@@ -21,12 +21,12 @@
 
 enum purpose {
 	OP_NONE = 0,
-	OP_SLOT,    /* write own slot, then read the region of one led volume */
 	OP_OWN,     /* read own slot and mailbox */
 	OP_PEER,    /* read the slot of one node */
-	OP_SLOTS,   /* read all slots: at join, and afresh after a ballot (§7) */
 	OP_REGION,  /* read a claim region: to learn, or to prepare a campaign */
 	OP_RENEW,   /* read a claim region after a slot write: a renewal (§8) */
+	OP_SLOT,    /* write own slot, then read the region of one led volume */
+	OP_SLOTS,   /* read all slots: at join, and afresh after a ballot (§7) */
 	OP_FRESH,   /* read a claim region afresh after phase 2 (§7) */
 	OP_BALLOT,  /* write own ballot, then read the claim region (§5) */
 	OP_EPOCH,   /* write the epoch sector */
@@ -322,7 +322,7 @@ uint32_t rf_random(struct rf_core *c, uint32_t below);
 /* ---- quorum.c ---- */
 static inline uint32_t rf_majority(uint32_t n)
 {
-	return n / 2 + 1;
+	return RF_RULE(MAJORITY, true) ? n / 2 + 1 : 1;
 }
 uint32_t rf_count(uint8_t disks);
 uint32_t rf_map_count(const uint8_t *map, uint32_t bits);

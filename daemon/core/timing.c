@@ -11,17 +11,15 @@
 
 /* In the order of struct rf_timing: heartbeat, suspect, lease, grace, hold, isolation,
  * slot timeout, in-flight (ms), drift (ppm). */
-static const struct rf_timing profiles[] = {
-	[RF_PROFILE_FAST] = {100, 350, 1000, 200, 500, 700, 1000, 2000, 10000},
-	[RF_PROFILE_SAN] = {1000, 3500, 10000, 2000, 5000, 7000, 8000, 30000, 10000},
-	[RF_PROFILE_MULTIPATH] = {2000, 20000, 60000, 10000, 30000, 40000, 16000, 120000,
-				  10000},
-};
-
-static const char *const profile_names[] = {
-	[RF_PROFILE_FAST] = "fast",
-	[RF_PROFILE_SAN] = "san",
-	[RF_PROFILE_MULTIPATH] = "multipath",
+static const struct {
+	const char *name;
+	struct rf_timing timing;
+} profiles[] = {
+	[RF_PROFILE_FAST] = {"fast", {100, 350, 1000, 200, 500, 700, 1000, 2000, 10000}},
+	[RF_PROFILE_SAN] = {"san", {1000, 3500, 10000, 2000, 5000, 7000, 8000, 30000, 10000}},
+	[RF_PROFILE_MULTIPATH] = {"multipath",
+				  {2000, 20000, 60000, 10000, 30000, 40000, 16000, 120000,
+				   10000}},
 };
 
 static const char *const words[] = {
@@ -50,9 +48,9 @@ static bool same_text(const char *a, const char *b)
 bool rf_timing_profile(const char *name, struct rf_timing *out)
 {
 	for (uint32_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
-		if (!same_text(name, profile_names[i]))
+		if (!same_text(name, profiles[i].name))
 			continue;
-		*out = profiles[i];
+		*out = profiles[i].timing;
 		rf_assert(rf_timing_check(out, 0) == RF_TIMING_OK);
 		return true;
 	}
