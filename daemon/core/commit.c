@@ -152,8 +152,14 @@ void rf_commit_states(struct rf_core *c, struct volume *v, uint32_t disk, const 
 
 static void read_states(struct rf_core *c, struct volume *v)
 {
+	uint8_t skip = v->commit.done;
+
+	/* Only disks that have my ballot: a put of an older leader that reaches such a
+	 * disk after this read, reads the ballot there and is not acknowledged (§5). */
+	if (RF_RULE(STATES_DISKS, true))
+		skip |= (uint8_t)~v->phase2;
 	if (c->now >= v->read_retry_ns)
-		rf_read(c, OP_STATES, v->number, 0, v->commit.done);
+		rf_read(c, OP_STATES, v->number, 0, skip);
 }
 
 static void loaded(struct rf_core *c, struct volume *v)

@@ -257,12 +257,28 @@ static void profile_ghosts(struct atlas *a, struct rng *r)
 	a->weight[F_SHUTDOWN] = 5;
 	a->weight[F_PAUSE] = 2;
 	a->ghost_ppm = 900000;
+	a->kill_join_ppm = 200000;
+	a->forgetful = rng_below(r, 4) == 0;
+	a->io_error_ppm = (uint32_t)rng_below(r, 30000);
 	a->io_slow_ppm = 100000;
 	a->io_slow_ns = 2ull * a->timing.lease_ms * MS;
 	a->restart_min_ns = MS / 10;
 	a->restart_max_ns = 20 * MS;
 	a->leader_ppm = 600000;
 	a->fault_every_ns = rng_scale(r, 100 * MS, 600 * MS);
+}
+
+/* A host stood still so long that another one was given its id. */
+static void profile_theft(struct atlas *a, struct rng *r)
+{
+	quiet_faults(a);
+	a->weight[F_IMPOSTOR] = 4;
+	a->weight[F_PAUSE] = 4;
+	a->ghost_ppm = 0;
+	a->theft = true;
+	a->restart_max_ns = 50 * MS;
+	a->pause_max_ns = 8ull * a->timing.inflight_ms * MS;
+	a->fault_every_ns = rng_scale(r, 400 * MS, 2000 * MS);
 }
 
 /* Contended ballots: every node claims, everything is slow. */
@@ -291,6 +307,23 @@ static void profile_ballots(struct atlas *a, struct rng *r)
 	a->target[0] = false;
 }
 
+/* Winners that announce themselves late. */
+static void profile_late(struct atlas *a, struct rng *r)
+{
+	profile_ballots(a, r);
+	a->disks = 1;
+	a->nodes = 3;
+	a->weight[F_KILL] = 6;
+	a->weight[F_KILL_STEP] = 6;
+	a->weight[F_ROT] = 0;
+	a->restart_max_ns = 20 * MS;
+	a->ghost_ppm = 300000;
+	a->io_slow_ppm = (uint32_t)rng_below(r, 100000);
+	a->sector_slow_ppm = 900000;
+	a->timing.inflight_ms = a->timing.lease_ms;
+	a->timing.slot_timeout_ms = 2 * a->timing.heartbeat_ms;
+}
+
 /* Three disks, each on its own path and clock. */
 static void profile_disks(struct atlas *a, struct rng *r)
 {
@@ -315,10 +348,13 @@ static void profile_rot(struct atlas *a, struct rng *r)
 static void profile_state(struct atlas *a, struct rng *r)
 {
 	profile_ballots(a, r);
-	a->weight[F_PUT] = 60;
+	a->weight[F_PUT] = 200;
+	a->disks = 3;
+	a->nodes = 3;
+	a->io_slow_ppm = (uint32_t)rng_range(r, 50000, 300000);
 	a->weight[F_ROT] = 0;
-	a->weight[F_PATH_LOST] = a->disks > 1 ? 10 : 0;
-	a->fault_every_ns = rng_scale(r, 20 * MS, 100 * MS);
+	a->weight[F_PATH_LOST] = 10;
+	a->fault_every_ns = rng_scale(r, 10 * MS, 60 * MS);
 }
 
 /* Old datagrams for ever. */
@@ -337,9 +373,10 @@ static const struct {
 	const char *name;
 	void (*draw)(struct atlas *a, struct rng *r);
 } profiles[] = {
-	{"calm", profile_calm},       {"twins", profile_twins},   {"ghosts", profile_ghosts},
-	{"ballots", profile_ballots}, {"disks", profile_disks},   {"rot", profile_rot},
-	{"state", profile_state},     {"replay", profile_replay},
+	{"calm", profile_calm},       {"twins", profile_twins}, {"ghosts", profile_ghosts},
+	{"ballots", profile_ballots}, {"disks", profile_disks}, {"rot", profile_rot},
+	{"late", profile_late},       {"theft", profile_theft}, {"state", profile_state},
+	{"replay", profile_replay},
 };
 
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))

@@ -90,6 +90,11 @@ struct atlas {
 	bool drift_beyond, target[RF_VOLUMES_MAX];
 	uint32_t absent; /* nodes that stay dead when faults end */
 	bool follower_cut, replay_quiet, torn_disk[RF_DISKS_MAX];
+	uint32_t kill_join_ppm; /* chance that a daemon dies while it joins */
+	/* the host does not know that an earlier life crashed (its /run is gone):
+	 * records may go back, and still no stale write may land */
+	bool forgetful;
+	bool theft;    /* daemons stand still so long that another host takes their id */
 	bool scripted; /* no faults of its own: a scenario drives it */
 };
 

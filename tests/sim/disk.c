@@ -211,8 +211,10 @@ static void plan(struct world *w, struct host *h, struct disk_op *op)
 		op->reads && !w->atlas.scripted ? rng_edge(r, op->wrote_at, op->end) : op->end;
 	if (lost(w, h, op) || error) {
 		op->status = -EIO;
-		/* a failed write may have landed all the same */
-		op->dropped = lost(w, h, op) || rng_below(r, 2);
+		/* a failed write may have landed all the same, or land a while later */
+		op->dropped = w->atlas.scripted || rng_below(r, 2);
+		if (op->writes && !op->dropped && rng_below(r, 2))
+			op->land = op->end + rng_below(r, w->super.timing.grace_ms * RF_MS_NS);
 	}
 }
 
@@ -334,7 +336,14 @@ static void finish(struct world *w, struct disk_op *op)
 
 	/* the core may submit again from inside: free it first, cells stay valid
 	 * until they are expanded, at once */
-	op_give(w, op);
+	if (op->writes && !op->landed && !op->orphan && op->land > w->now) {
+		op->orphan = true; /* it failed, and yet it lands */
+		op->reads = false;
+		op->wrote_at = op->end = op->land;
+		after(w, op->land, EV_OP, op->host, op->index, ++op->serial, 0);
+	} else {
+		op_give(w, op);
+	}
 	tell(w, &done, done.late ? RF_EV_IO_LATE : RF_EV_IO, done.status);
 }
 

@@ -67,9 +67,13 @@ static void rot(struct world *w)
 		 last = (uint32_t)(rf_geo_history(&w->super, 0, 0) / w->super.id.stride_bytes);
 	uint32_t stride = (uint32_t)rng_range(&w->rng, first, last - 1);
 
-	if (rng_below(&w->rng, 2)) { /* slots are few and matter most */
+	/* slots and claim regions are few and matter most */
+	if (rng_below(&w->rng, 2))
 		stride = (uint32_t)rng_range(&w->rng, 0, w->super.id.nodes - 1) * 2 + 1;
-	}
+	else if (rng_below(&w->rng, 4))
+		stride = (uint32_t)rng_range(
+			&w->rng, rf_geo_region(&w->super, 0) / w->super.id.stride_bytes,
+			last - 1);
 	oracle_stride(w, stride, &volume, &node, &half);
 	/* 0 heals: many of these come and go */
 	w->disk[d].bad[stride] = (uint8_t)rng_below(&w->rng, 3);

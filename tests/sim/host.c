@@ -141,7 +141,7 @@ static void configure(struct world *w, struct host *h, struct rf_core_config *cf
 	cfg->seed = rng_next(&w->rng);
 	cfg->unix_ns = UNIX_START_NS + w->now;
 	cfg->now_ns = h->last_ns = host_clock(w, h);
-	cfg->crashed = h->crashed;
+	cfg->crashed = h->crashed && !w->atlas.forgetful;
 	cfg->priority = h->priority;
 	h->crashed = true; /* until it says that it left */
 	memcpy(cfg->boot_id, &h->boot, sizeof(h->boot));
@@ -173,6 +173,7 @@ void host_start(struct world *w, struct host *h)
 	if (h->alive || h->absent)
 		return;
 	h->life++;
+	h->born = w->now;
 	h->alive = true;
 	h->halted = h->joined = h->stopped = false;
 	h->kill_at = 0;
@@ -188,6 +189,9 @@ void host_start(struct world *w, struct host *h)
 		abort();
 	h->node = rf_node_init(h->memory, &cfg, &ports);
 	oracle_born(w, h);
+	if (w->phase == PHASE_FAULTS && rng_ppm(&w->rng, w->atlas.kill_join_ppm))
+		after(w, w->now + rng_below(&w->rng, 6 * w->atlas.io_ns), EV_KILL, h->index, 0,
+		      h->life, 0);
 	host_event(w, h, &e);
 }
 
@@ -355,6 +359,9 @@ void host_happening(struct world *w, const struct happening *e)
 	} else if (e->kind == EV_RESUME) {
 		if (h->paused_until && h->paused_until <= w->now)
 			host_resume(w, h);
+	} else if (e->kind == EV_KILL) {
+		if (h->alive && h->life == e->b)
+			host_kill(w, h);
 	} else if (e->kind == EV_START) {
 		if (!h->alive && e->b == h->life)
 			host_start(w, h);

@@ -26,6 +26,7 @@ void oracle_free(struct world *w)
 	free(o->put);
 	free(o->vote);
 	free(o->ballot);
+	free(o->claim);
 	free(o->paused);
 	free(o->twice_since);
 	free(o->resumed);
@@ -48,6 +49,7 @@ static void allocate(struct world *w)
 	o->put = array((size_t)h * v, sizeof(*o->put));
 	o->vote = array((size_t)h * v, sizeof(*o->vote));
 	o->ballot = array((size_t)h * v, sizeof(*o->ballot));
+	o->claim = array((size_t)h * v, sizeof(*o->claim));
 	o->paused = array(h, sizeof(*o->paused));
 	o->twice_since = array(h, sizeof(*o->twice_since));
 	o->resumed = array(h, sizeof(*o->resumed));
@@ -160,6 +162,7 @@ void oracle_read(struct world *w, struct host *h, const struct disk_op *op)
 {
 	if (op->writes)
 		oracle_epoch_read(w, h, op);
+	oracle_fence_read(w, h, op);
 }
 
 /* CASES: replays of earlier lives do nothing. */

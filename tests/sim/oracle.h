@@ -41,6 +41,12 @@ struct ballot_seen { /* the last ballot a host entered on a volume */
 	bool entered;
 };
 
+struct claim_seen { /* what a host read under the epoch it claims or leads */
+	uint64_t epoch;
+	uint8_t fresh;   /* disks read that show its own phase 2 */
+	bool superseded; /* by the letter of §6 */
+};
+
 struct oracles {
 	uint64_t *landed;    /* by volume: highest epoch on the medium */
 	uint64_t *highest;   /* by volume: highest epoch decided */
@@ -49,6 +55,7 @@ struct oracles {
 	struct put_seen *put;       /* [host * volumes + volume] */
 	struct vote_seen *vote;     /* the same */
 	struct ballot_seen *ballot; /* the same */
+	struct claim_seen *claim;   /* the same */
 	uint64_t *paused;           /* by host: last time it stood still */
 	uint64_t *twice_since;      /* by host: two lives of one id since */
 	uint64_t *resumed;          /* by host: last time it was paused */
@@ -97,6 +104,7 @@ void oracle_fence_slot(struct world *w, const struct disk_op *op, uint32_t node)
 void oracle_fence_granted(struct world *w, struct host *h, uint32_t volume, uint64_t epoch,
 			  uint64_t incarnation);
 void oracle_fence_stepped(struct world *w, struct host *h);
+void oracle_fence_read(struct world *w, struct host *h, const struct disk_op *op);
 /* 3 */
 void oracle_epoch_said(struct world *w, const struct rf_decision *d);
 void oracle_epoch_owned(struct world *w, uint32_t volume, uint64_t epoch, uint32_t node,

@@ -95,6 +95,8 @@ static void slot(struct world *w, const struct disk_op *op, const uint8_t *cell,
 	if (rf_slot_decode(cell, &w->super.id, node, &was) != RF_RECORD_OK ||
 	    rf_slot_decode(op->data, &w->super.id, node, &now) != RF_RECORD_OK)
 		return;
+	if (w->atlas.forgetful || w->atlas.theft)
+		return;
 	if ((now.seq < was.seq || now.generation < was.generation) && !harmless(w, &now))
 		violate(w, "epoch", "slot of n%u on disk %u goes back: seq %llx after %llx",
 			node, op->disk, (unsigned long long)now.seq,

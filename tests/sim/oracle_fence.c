@@ -59,6 +59,8 @@ static void check_closed(struct world *w, struct host *h, const struct rf_decisi
 			say_name(d->code), (unsigned long long)d->epoch, d->volume);
 }
 
+static void check_fresh(struct world *w, struct host *h, const struct rf_decision *d);
+
 void oracle_fence_said(struct world *w, struct host *h, const struct rf_decision *d)
 {
 	if (d->volume >= w->super.volumes || !oracle_judges(w, d->volume))
@@ -71,6 +73,7 @@ void oracle_fence_said(struct world *w, struct host *h, const struct rf_decision
 		break;
 	case RF_SAY_EXCLUDED:
 		check_known(w, h, d);
+		check_fresh(w, h, d);
 		if (!volume_at_target(w, d->volume) || d->a == RF_WAY_ABORTED)
 			check_out(w, h, d, 0);
 		break;
@@ -149,6 +152,106 @@ void oracle_fence_granted(struct world *w, struct host *h, uint32_t volume, uint
 			h->id, volume, (unsigned long long)epoch, open, w->super.disk_count);
 }
 
+/* ---- what was read under a claim ---- */
+
+static struct claim_seen *seen(struct world *w, const struct host *h, uint32_t volume)
+{
+	return &w->oracles->claim[h->index * w->oracles->volumes + volume];
+}
+
+/* Which volume's claim region is this? */
+static bool is_region(const struct world *w, const struct disk_op *op, uint32_t *volume)
+{
+	uint32_t node, half;
+
+	return op->read_count == w->super.id.nodes + 1 &&
+	       oracle_stride(w, op->read_stride, volume, &node, &half) == STRIDE_EPOCH;
+}
+
+/* §6, by the letter, of one copy of the region. */
+static bool superseded(struct world *w, const struct disk_op *op, uint32_t volume,
+		       uint64_t epoch)
+{
+	struct rf_epoch sector;
+	struct rf_ballot b;
+
+	if (rf_epoch_decode(op->cells, &w->super.id, volume, &sector) == RF_RECORD_OK &&
+	    sector.epoch > epoch)
+		return true;
+	for (uint32_t n = 1; n <= w->super.id.nodes; n++) {
+		const uint8_t *cell = op->cells + (size_t)n * CELL_BYTES;
+
+		if (rf_ballot_decode(cell, &w->super.id, volume, n, &b) != RF_RECORD_OK)
+			continue;
+		if (b.instance > epoch + 1 || (b.instance == epoch + 1 && b.bal > 0))
+			return true;
+	}
+	return false;
+}
+
+static bool shows_phase_two(struct world *w, const struct host *h, const struct disk_op *op,
+			    uint32_t volume, uint64_t epoch)
+{
+	const uint8_t *cell = op->cells + (size_t)h->id * CELL_BYTES;
+	struct rf_ballot b;
+
+	return rf_ballot_decode(cell, &w->super.id, volume, h->id, &b) == RF_RECORD_OK &&
+	       b.instance == epoch && b.bal > 0;
+}
+
+void oracle_fence_read(struct world *w, struct host *h, const struct disk_op *op)
+{
+	struct rf_core_volume v;
+	uint32_t volume, other, node, half;
+	struct claim_seen *s;
+
+	if (!is_region(w, op, &volume))
+		return;
+	rf_core_volume(rf_node_core(h->node), volume, &v);
+	if (v.role < RF_ROLE_EXCLUDING || v.role > RF_ROLE_ACTIVE || v.owner != h->id ||
+	    v.owner_incarnation != h->incarnation)
+		return;
+	s = seen(w, h, volume);
+	if (s->epoch != v.epoch)
+		*s = (struct claim_seen){.epoch = v.epoch};
+	if (!op->writes && shows_phase_two(w, h, op, volume, v.epoch))
+		s->fresh |= (uint8_t)(1u << op->disk);
+	/* §8: a renewal is [write own slot -> read the region]; of a late one the core
+	 * hears nothing */
+	if (op->writes && !op->late &&
+	    oracle_stride(w, op->write_stride, &other, &node, &half) == STRIDE_SLOT)
+		s->superseded |= superseded(w, op, volume, v.epoch);
+}
+
+/* §5, §7: three unrelated majorities need not share a disk. */
+static void check_fresh(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	const struct claim_seen *s = seen(w, h, d->volume);
+	uint32_t disks = 0;
+
+	for (uint32_t i = 0; i < w->super.disk_count && s->epoch == d->epoch; i++)
+		disks += s->fresh >> i & 1;
+	if (2 * disks <= w->super.disk_count)
+		violate(w, "fence",
+			"n%u says %s of epoch %llu on vol=%u, its fresh read has its ballot on "
+			"%u of %u disks",
+			h->id, say_name(d->code), (unsigned long long)d->epoch, d->volume,
+			disks, w->super.disk_count);
+}
+
+static void stops(struct world *w, struct host *h, uint32_t volume,
+		  const struct rf_core_volume *v)
+{
+	const struct claim_seen *s = seen(w, h, volume);
+
+	if (v->owner != h->id || v->owner_incarnation != h->incarnation)
+		violate(w, "fence", "n%u goes on leading vol=%u and knows that n%u owns %llu",
+			h->id, volume, v->owner, (unsigned long long)v->epoch);
+	else if (s->epoch == v->epoch && s->superseded)
+		violate(w, "fence", "n%u goes on leading vol=%u, what it read supersedes %llu",
+			h->id, volume, (unsigned long long)v->epoch);
+}
+
 /* §6: superseded, and known to be: over. */
 void oracle_fence_stepped(struct world *w, struct host *h)
 {
@@ -157,11 +260,7 @@ void oracle_fence_stepped(struct world *w, struct host *h)
 
 	for (uint32_t i = 0; i < w->super.volumes; i++) {
 		rf_core_volume(core, i, &v);
-		if (v.role < RF_ROLE_OPENING || v.role > RF_ROLE_ACTIVE)
-			continue;
-		if (v.owner != h->id || v.owner_incarnation != h->incarnation)
-			violate(w, "fence",
-				"n%u goes on leading vol=%u and knows that n%u owns %llu",
-				h->id, i, v.owner, (unsigned long long)v.epoch);
+		if (v.role >= RF_ROLE_OPENING && v.role <= RF_ROLE_ACTIVE)
+			stops(w, h, i, &v);
 	}
 }

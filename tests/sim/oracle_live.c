@@ -70,7 +70,8 @@ void oracle_live_said(struct world *w, struct host *h, const struct rf_decision 
 
 	if (d->code == RF_SAY_JOINED) {
 		other = twin(w, h);
-		if (other)
+		/* one that stood still meanwhile may be taken for dead */
+		if (other && w->oracles->paused[other->index] < h->born)
 			violate(w, "live", "n%u joins on host %u while it lives on host %u",
 				h->id, h->index, other->index);
 	}
@@ -85,7 +86,9 @@ static void audit_twins(struct world *w, struct host *h)
 {
 	uint64_t *since = &w->oracles->twice_since[h->index];
 
-	if (!h->alive || !h->joined || !twin(w, h)) {
+	const struct host *other = twin(w, h);
+
+	if (!h->alive || !h->joined || !other || h->paused_until || other->paused_until) {
 		*since = 0;
 		return;
 	}

@@ -44,6 +44,7 @@ enum event_kind {
 	EV_FAULT,    /* something goes wrong */
 	EV_RESUME,   /* a pause ends */
 	EV_START,    /* a daemon is started */
+	EV_KILL,     /* a daemon dies */
 	EV_AUDIT,    /* slow oracles look around */
 	EV_PHASE,    /* faults stop, or the next part of the quiet phase */
 	EV_SCRIPT,   /* a scenario goes on */
@@ -162,7 +163,7 @@ struct host {
 	uint64_t paused_until; /* daemon or whole machine; 0 = runs */
 	bool vm_paused;
 	uint64_t wake_ns, wake_serial;
-	uint64_t joined_at, counter;
+	uint64_t born, joined_at, counter;
 	struct window window[RF_NODES_MAX + 1][2];
 	struct path path[RF_DISKS_MAX];
 	struct gate *gate;

@@ -172,6 +172,19 @@ static void make_hosts(struct world *w)
 		make_host(w, i);
 }
 
+/* Two hosts with one id find a free slot at about the same time. */
+static void twin_start(struct world *w)
+{
+	struct host *h = &w->host[w->hosts - 1];
+	uint64_t at = w->now + rng_below(&w->rng, 500 * RF_MS_NS);
+
+	h->absent = false;
+	for (uint32_t i = 0; i < w->hosts; i++)
+		if (w->host[i].id == h->id)
+			after(w, at + rng_below(&w->rng, 4 * w->atlas.io_ns), EV_START, i, 0, 0,
+			      0);
+}
+
 void world_reset(struct world *w, uint64_t seed, const struct atlas *atlas)
 {
 	w->seed = seed;
@@ -192,6 +205,8 @@ void world_reset(struct world *w, uint64_t seed, const struct atlas *atlas)
 	w->steady_end = 60000000000ull;
 	for (uint32_t i = 0; i < w->hosts && !atlas->scripted; i++)
 		after(w, w->now + rng_below(&w->rng, 500 * RF_MS_NS), EV_START, i, 0, 0, 0);
+	if (w->host[w->hosts - 1].impostor)
+		twin_start(w);
 	if (!atlas->scripted) {
 		after(w, atlas->faults_ns, EV_PHASE, 0, 0, 0, 0);
 		after(w, w->now, EV_AUDIT, 0, 0, 0, 0);
@@ -247,6 +262,7 @@ static void dispatch(struct world *w, const struct happening *e)
 	case EV_QUIET:
 	case EV_RESUME:
 	case EV_START:
+	case EV_KILL:
 		host_happening(w, e);
 		break;
 	}
