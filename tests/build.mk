@@ -10,3 +10,4 @@ $(eval $(call rf_test,records,tests/unit/test_records.c tests/unit/records.c $(R
 $(eval $(call rf_test,content,tests/unit/test_content.c tests/unit/records.c $(RF_UNIT_SUPPORT),librf-core,))
 $(eval $(call rf_test,wire,tests/unit/test_wire.c $(RF_UNIT_SUPPORT),librf-core,))
 $(eval $(call rf_test,claim,tests/unit/test_claim.c $(RF_UNIT_SUPPORT),librf-core,))
+$(eval $(call rf_test,core,tests/unit/test_core.c $(RF_UNIT_SUPPORT),librf-core,))
