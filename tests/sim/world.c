@@ -205,7 +205,7 @@ void world_reset(struct world *w, uint64_t seed, const struct atlas *atlas)
 	w->steady_end = 60000000000ull;
 	for (uint32_t i = 0; i < w->hosts && !atlas->scripted; i++)
 		after(w, w->now + rng_below(&w->rng, 500 * RF_MS_NS), EV_START, i, 0, 0, 0);
-	if (w->host[w->hosts - 1].impostor)
+	if (!atlas->scripted && w->host[w->hosts - 1].impostor)
 		twin_start(w);
 	if (!atlas->scripted) {
 		after(w, atlas->faults_ns, EV_PHASE, 0, 0, 0, 0);
