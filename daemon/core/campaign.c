@@ -149,7 +149,7 @@ void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns)
 static bool needs_slots(const struct rf_core *c)
 {
 	for (uint32_t j = 1; j <= c->nodes; j++)
-		if (j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j))
+		if (j != c->me && rf_peer_moves(c, j) && !rf_peer_hears(c, j))
 			return true;
 	return false;
 }

@@ -48,6 +48,18 @@ bool rf_peer_beats(const struct rf_core *c, uint32_t node)
 	       c->super.timing.slot_timeout_ms * RF_MS_NS + (p->moved_ns ? c->suspect_ns : 0);
 }
 
+/*
+ * Does it show signs of life, as far as is known? The node that is suspected just now
+ * may yet be found beating by the next look: when votes are counted that matters, but
+ * nobody is to hold back for it, or to ask through the slots because of it.
+ */
+bool rf_peer_moves(const struct rf_core *c, uint32_t node)
+{
+	const struct peer *p = &c->peer[node];
+
+	return rf_peer_beats(c, node) && (!p->moved_ns || c->now - p->moved_ns < c->suspect_ns);
+}
+
 void rf_peers_fill(struct rf_core *c, uint8_t *hears)
 {
 	for (uint32_t j = 1; j <= c->nodes; j++)
@@ -337,7 +349,7 @@ static uint32_t hears_living(const struct rf_core *c, uint32_t j)
 	uint32_t n = 0;
 
 	for (uint32_t k = 1; k <= c->nodes; k++) {
-		bool lives = k == c->me || k == j || rf_peer_beats(c, k);
+		bool lives = k == c->me || k == j || rf_peer_moves(c, k);
 		bool heard = j == c->me ? k == c->me || rf_peer_hears(c, k)
 					: rf_bit_get(c->peer[j].hears, k - 1);
 
@@ -355,7 +367,7 @@ uint32_t rf_peers_rank(const struct rf_core *c)
 		const struct peer *p = &c->peer[j];
 		uint32_t hears;
 
-		if (j == c->me || !rf_peer_beats(c, j) ||
+		if (j == c->me || !rf_peer_moves(c, j) ||
 		    p->health & (RF_HEALTH_PAUSED | RF_HEALTH_BARRED | RF_HEALTH_STOPPED))
 			continue;
 		hears = hears_living(c, j);

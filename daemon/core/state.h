@@ -384,6 +384,7 @@ void rf_peer_read(struct rf_core *c, uint32_t node); /* issue reads of its slot 
 void rf_peer_message(struct rf_core *c, const struct rf_event *e);
 bool rf_peer_hears(const struct rf_core *c, uint32_t node); /* heard on the network */
 bool rf_peer_beats(const struct rf_core *c, uint32_t node); /* slot beats, or unknown */
+bool rf_peer_moves(const struct rf_core *c, uint32_t node); /* beats, and did so of late */
 void rf_peers_scan(struct rf_core *c);
 void rf_peers_fill(struct rf_core *c, uint8_t *hears);
 uint32_t rf_peers_rank(const struct rf_core *c);
