@@ -15,7 +15,8 @@ $(B)/obj/daemon/core/%.o: CFLAGS += --coverage -O0
 LDFLAGS += --coverage
 
 .PHONY: coverage-run
-coverage-run: $(patsubst %,$(B)/tests/%,$(COVERAGE_TESTS)) $(B)/bin/rf-sim
+coverage-run: $(patsubst %,$(B)/tests/%,$(COVERAGE_TESTS)) $(B)/bin/rf-sim \
+		$(patsubst %,$(B)/bin/%,$(filter rf-scenario,$(PROGRAMS)))
 	@tests/lib/coverage $(B) $(COVERAGE_SEEDS) $(COVERAGE_TESTS)
 endif
 
