@@ -217,6 +217,15 @@ static void expect_count(struct script *s)
 		fail(s, "there were %llu", (unsigned long long)have);
 }
 
+/* expect-refused >= K: writes of an older epoch, at the target. */
+static void expect_refused(struct script *s)
+{
+	uint64_t have = s->w->tally.refused;
+
+	if (!relation(s, have))
+		fail(s, "there were %llu", (unsigned long long)have);
+}
+
 /* expect-peer N of M field=…: what N knows of M. */
 static void expect_peer(struct script *s)
 {
@@ -287,6 +296,7 @@ bool look(struct script *s, const char *verb)
 		{"expect-ops", expect_ops},
 		{"expect-count", expect_count},
 		{"expect-peer", expect_peer},
+		{"expect-refused", expect_refused},
 		{"until", until},
 	};
 
