@@ -119,8 +119,7 @@ static void give_up_opening(struct rf_gate *g, u64 now, int error)
 static void refuse(struct rf_gate *g, struct bio *bio, enum rf_refused reason)
 {
 	this_cpu_inc(g->counters->refused[reason]);
-	trace_rf_refuse(gate_devt(g), (__force u32)bio_op(bio), bio->bi_iter.bi_sector,
-			bio_sectors(bio), reason);
+	trace_rf_refuse(gate_devt(g), (__force u32)bio_op(bio), bio->bi_iter.bi_sector, reason);
 	bio->bi_status = g->refusal;
 	bio_endio(bio);
 }
@@ -217,13 +216,6 @@ static void finish_drain(struct rf_gate *g, u64 now)
 
 /* ---- the work item ---- */
 
-/* What the disks say, together. */
-struct rf_findings {
-	u64 seen;
-	unsigned int finished, errors;
-	bool superseded, foreign, owned, complete;
-};
-
 static void judge_disks(struct rf_gate *g, u64 epoch, u64 incarnation, u64 fresh_ns,
 			struct rf_findings *f)
 {
@@ -232,16 +224,10 @@ static void judge_disks(struct rf_gate *g, u64 epoch, u64 incarnation, u64 fresh
 	f->complete = true;
 	for (i = 0; i < g->disk_count; i++) {
 		struct rf_disk *d = &g->disks[i];
-		struct rf_judgement j = {};
 
 		/* pairs with read_end(): what was read is there */
-		if (smp_load_acquire(&d->read) == RF_READ_DONE) {
-			rf_disk_judge(d, epoch, incarnation, &j);
-			f->finished++;
-			f->errors += j.unreadable;
-			f->superseded |= j.superseded;
-			f->seen = max(f->seen, j.seen);
-		}
+		if (smp_load_acquire(&d->read) == RF_READ_DONE)
+			rf_disk_judge(d, epoch, incarnation, f);
 		f->foreign |= d->foreign && d->judged_ns >= fresh_ns;
 		f->owned |= d->owned && d->good_ns >= fresh_ns;
 		f->complete &= d->judged_ns >= fresh_ns;
@@ -525,15 +511,6 @@ void rf_gate_presuspend(struct dm_target *ti)
 	spin_unlock_irq(&g->lock);
 }
 
-void rf_gate_presuspend_undo(struct dm_target *ti)
-{
-	struct rf_gate *g = ti->private;
-
-	spin_lock_irq(&g->lock);
-	g->suspended = false;
-	spin_unlock_irq(&g->lock);
-}
-
 /* All writes are through, filesystems above are frozen: the moment to shut. */
 void rf_gate_postsuspend(struct dm_target *ti)
 {
@@ -545,6 +522,7 @@ void rf_gate_postsuspend(struct dm_target *ti)
 	spin_unlock_irq(&g->lock);
 }
 
+/* Also when a suspend is given up half-way. */
 void rf_gate_resume(struct dm_target *ti)
 {
 	struct rf_gate *g = ti->private;
@@ -559,6 +537,15 @@ void rf_gate_resume(struct dm_target *ti)
 
 /* ---- life ---- */
 
+static void free_parts(struct rf_gate *g)
+{
+	if (g->wq)
+		destroy_workqueue(g->wq);
+	if (g->slow_wq)
+		destroy_workqueue(g->slow_wq);
+	free_percpu(g->counters);
+}
+
 int rf_gate_init(struct rf_gate *g)
 {
 	spin_lock_init(&g->lock);
@@ -571,20 +558,12 @@ int rf_gate_init(struct rf_gate *g)
 	init_completion(&g->drained);
 	rf_hrtimer_setup(&g->timer, gate_timer, CLOCK_BOOTTIME);
 	g->counters = alloc_percpu(struct rf_counters);
-	if (!g->counters)
-		return -ENOMEM;
 	/* on the reclaim path both, and what blocks never delays what must not */
 	g->wq = alloc_workqueue("rf_gate", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
-	if (!g->wq)
-		goto free_counters;
 	g->slow_wq = alloc_workqueue("rf_gate_io", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!g->slow_wq)
-		goto free_wq;
-	return 0;
-free_wq:
-	destroy_workqueue(g->wq);
-free_counters:
-	free_percpu(g->counters);
+	if (g->counters && g->wq && g->slow_wq)
+		return 0;
+	free_parts(g);
 	return -ENOMEM;
 }
 
@@ -601,7 +580,5 @@ void rf_gate_exit(struct rf_gate *g)
 		rf_disk_wait(&g->disks[i]);
 	/* the run that found it drained was the last that could have set the timer */
 	hrtimer_cancel(&g->timer);
-	destroy_workqueue(g->wq);
-	destroy_workqueue(g->slow_wq);
-	free_percpu(g->counters);
+	free_parts(g);
 }

@@ -128,7 +128,6 @@ int rf_gate_grant(struct rf_gate *g, u64 epoch, u64 deadline_ns, u64 incarnation
 bool rf_gate_revoke(struct rf_gate *g, unsigned int wait_ms);
 void rf_gate_check(struct rf_gate *g);
 void rf_gate_presuspend(struct dm_target *ti);
-void rf_gate_presuspend_undo(struct dm_target *ti);
 void rf_gate_postsuspend(struct dm_target *ti);
 void rf_gate_resume(struct dm_target *ti);
 /* Not admitted: hold, refuse, or admit after all. What map() returns. No sleep. */
@@ -195,12 +194,15 @@ void rf_disk_exit(struct rf_disk *d);
 /* Submits a read, unless the last one is still on its way. Process context. */
 void rf_disk_submit(struct rf_disk *d, u64 now_ns);
 
-struct rf_judgement {
+/* What the disks say, together. */
+struct rf_findings {
 	u64 seen;
-	bool superseded, unreadable;
+	unsigned int finished, errors;
+	bool superseded, foreign, owned, complete;
 };
-/* Judges a read that came back for `epoch` of `incarnation`, and forgets it. */
-void rf_disk_judge(struct rf_disk *d, u64 epoch, u64 incarnation, struct rf_judgement *j);
+
+/* Judges a read that came back for `epoch` of `incarnation`, and adds it to f. */
+void rf_disk_judge(struct rf_disk *d, u64 epoch, u64 incarnation, struct rf_findings *f);
 /* Since when has a majority of the disks been good? 0: never. */
 u64 rf_disks_verified(const struct rf_disk *disks, unsigned int count);
 

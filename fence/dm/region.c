@@ -126,7 +126,7 @@ void rf_disk_exit(struct rf_disk *d)
 	vfree(d->region);
 }
 
-void rf_disk_judge(struct rf_disk *d, u64 epoch, u64 incarnation, struct rf_judgement *j)
+void rf_disk_judge(struct rf_disk *d, u64 epoch, u64 incarnation, struct rf_findings *out)
 {
 	struct rf_gate *g = d->gate;
 	enum rf_claim_verdict verdict = RF_CLAIM_UNREADABLE;
@@ -136,9 +136,10 @@ void rf_disk_judge(struct rf_disk *d, u64 epoch, u64 incarnation, struct rf_judg
 	if (!atomic_read(&d->failed))
 		verdict = rf_claim_check(d->region, &g->id, g->volume, epoch, g->node,
 					 incarnation, &f);
-	j->seen = max(j->seen, f.highest_decided);
-	j->unreadable = verdict == RF_CLAIM_UNREADABLE;
-	j->superseded = verdict == RF_CLAIM_SUPERSEDED || verdict == RF_CLAIM_RELEASED;
+	out->finished++;
+	out->seen = max(out->seen, f.highest_decided);
+	out->errors += verdict == RF_CLAIM_UNREADABLE;
+	out->superseded |= verdict == RF_CLAIM_SUPERSEDED || verdict == RF_CLAIM_RELEASED;
 	d->owned = verdict == RF_CLAIM_OWNED;
 	/* §6: an epoch has one owner for ever; an older one in the sector is only late */
 	d->foreign = verdict == RF_CLAIM_OTHER && f.sector_epoch == epoch;

@@ -121,12 +121,6 @@ static int parse_times(struct dm_target *ti, struct dm_arg_set *as, struct rf_ga
 	return 0;
 }
 
-static bool overlaps_data(const struct rf_gate *g, const struct rf_disk *d, sector_t sectors)
-{
-	return d->dev->bdev == g->bdev && d->sector < g->offset + g->ti->len &&
-	       g->offset < d->sector + sectors;
-}
-
 static int parse_regions(struct dm_target *ti, struct dm_arg_set *as, struct rf_gate *g)
 {
 	sector_t sectors = rf_claim_region_bytes(&g->id) >> SECTOR_SHIFT;
@@ -148,7 +142,8 @@ static int parse_regions(struct dm_target *ti, struct dm_arg_set *as, struct rf_
 			return r;
 		if (g->id.stride_bytes & (bdev_logical_block_size(d->dev->bdev) - 1))
 			return fail(ti, "Stride is below a claim device's logical block size");
-		if (overlaps_data(g, d, sectors))
+		if (d->dev->bdev == g->bdev && d->sector < g->offset + ti->len &&
+		    g->offset < d->sector + sectors)
 			return fail(ti, "A claim region overlaps the data");
 		for (k = 0; k < i; k++)
 			if (g->disks[k].dev->bdev == d->dev->bdev)
@@ -287,16 +282,12 @@ static int target_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *er
 static void status_info(struct rf_gate *g, char *result, unsigned int maxlen)
 {
 	struct rf_counters c;
-	u64 now, end = 0;
+	u64 now = ktime_get_boottime_ns(), end;
 	unsigned int sz = 0;
 
 	rf_gate_sum(g, &c);
 	spin_lock_irq(&g->lock);
-	now = ktime_get_boottime_ns();
-	if (g->state == RF_GATE_OPEN)
-		end = g->deadline_ns;
-	else if (g->state == RF_GATE_HOLDING)
-		end = g->hold_end_ns;
+	end = g->state == RF_GATE_HOLDING ? g->hold_end_ns : g->deadline_ns;
 	DMEMIT("state=%s why=%s epoch=%llu left_ms=%llu seen=%llu", rf_gate_states[g->state],
 	       rf_gate_whys[g->why], g->epoch, end > now ? (end - now) / NSEC_PER_MSEC : 0,
 	       g->seen);
@@ -376,13 +367,10 @@ static int message_revoke(struct rf_gate *g, unsigned int argc, char **argv, cha
 
 	if (argc > 2 || (argc == 2 && kstrtouint(argv[1], 10, &wait_ms)))
 		return -EINVAL;
-	if (rf_gate_revoke(g, min(wait_ms, RF_GATE_REVOKE_WAIT_MS_MAX))) {
-		DMEMIT(RF_GATE_DRAINED);
-		return 1;
-	}
+	if (rf_gate_revoke(g, min(wait_ms, RF_GATE_REVOKE_WAIT_MS_MAX)))
+		return DMEMIT(RF_GATE_DRAINED), 1;
 	rf_gate_sum(g, &c);
-	DMEMIT(RF_GATE_DRAINING " %llu", c.admitted - c.finished);
-	return 1;
+	return DMEMIT(RF_GATE_DRAINING " %llu", c.admitted - c.finished), 1;
 }
 
 static int target_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
@@ -424,7 +412,7 @@ struct target_type rf_target = {
 	.map = target_map,
 	.end_io = target_end_io,
 	.presuspend = rf_gate_presuspend,
-	.presuspend_undo = rf_gate_presuspend_undo,
+	.presuspend_undo = rf_gate_resume,
 	.postsuspend = rf_gate_postsuspend,
 	.resume = rf_gate_resume,
 	.status = target_status,
