@@ -156,5 +156,8 @@ void rf_leader_say(struct rf_core *c, struct volume *v)
 			    mine ? c->incarnation : v->owner_incarnation, 0);
 	else
 		rf_emit_say(c, v, RF_SAY_NO_LEADER, v->owner, epoch,
-			    released ? RF_CAUSE_RELEASED : RF_CAUSE_SILENCE, 0);
+			    released                     ? RF_CAUSE_RELEASED
+			    : v->role == RF_ROLE_CLOSING ? v->closing.cause
+							 : RF_CAUSE_SILENCE,
+			    0);
 }

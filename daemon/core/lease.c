@@ -70,11 +70,15 @@ static void extend(struct rf_core *c, struct volume *v, uint64_t begun_ns)
 
 /* §6: a slow winner turned the sector back. The owner of the highest decided epoch
  * writes its own again; once the present write has reached that disk. */
-static void restore_sector(struct rf_core *c, struct volume *v, uint32_t disk)
+static void restore_sector(struct rf_core *c, struct volume *v, uint32_t disk,
+			   const uint8_t *region)
 {
+	struct rf_epoch found = {0};
+
 	if (!RF_RULE(REWRITE, true) || v->sector.done[disk] != v->sector.version)
 		return;
-	rf_say_own(c, v, RF_SAY_REWRITE_EPOCH, 0, 0);
+	rf_epoch_decode(region, &c->super.id, v->number, &found);
+	rf_say_own(c, v, RF_SAY_REWRITE_EPOCH, found.epoch, 0);
 	rf_sector_set(c, v, RF_EPOCH_CLAIMED);
 }
 
@@ -96,7 +100,7 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 	if (verdict == RF_CLAIM_UNREADABLE || verdict == RF_CLAIM_RELEASED)
 		return;
 	if (verdict == RF_CLAIM_OTHER)
-		restore_sector(c, v, op->disk);
+		restore_sector(c, v, op->disk, region);
 	l->renewed_ns[op->disk] = rf_later(l->renewed_ns[op->disk], at);
 	extend(c, v, op->begun_ns);
 }

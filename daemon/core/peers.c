@@ -378,13 +378,17 @@ uint32_t rf_peers_rank(const struct rf_core *c)
 	return rank;
 }
 
+struct company { /* nodes whose slots beat, and those of them that are heard, with me */
+	uint32_t beating, heard;
+};
+
 /*
  * §4: a leader that hears fewer than half of the nodes whose slots beat resigns
  * after the isolation time, so that the larger side can go on. When no unheard
  * node hears more than I do there is no larger side: with the whole network
  * gone every leader would resign in turn, for nothing.
  */
-static bool isolated(const struct rf_core *c)
+static bool isolated(const struct rf_core *c, struct company *out)
 {
 	uint32_t beating = 1, heard = 1, larger = 0;
 
@@ -397,12 +401,15 @@ static bool isolated(const struct rf_core *c)
 	for (uint32_t j = 1; j <= c->nodes; j++)
 		larger += j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j) &&
 			  rf_map_count(c->peer[j].hears, c->nodes) > heard;
+	*out = (struct company){beating, heard};
 	return 2 * heard < beating && larger;
 }
 
 void rf_peers_isolation(struct rf_core *c)
 {
-	if (!isolated(c)) {
+	struct company with;
+
+	if (!isolated(c, &with)) {
 		c->isolated_ns = 0;
 		return;
 	}
@@ -415,7 +422,7 @@ void rf_peers_isolation(struct rf_core *c)
 
 		if (!rf_owning(v))
 			continue;
-		rf_say_own(c, v, RF_SAY_ISOLATED, 0, 0);
+		rf_say_own(c, v, RF_SAY_ISOLATED, with.heard, with.beating);
 		rf_lead_lose(c, v, RF_CAUSE_ISOLATED, 0);
 	}
 }
