@@ -115,6 +115,7 @@ static void encode_slot(struct rf_core *c)
 	rf_assert(c->slot.version == c->seq + 1);
 	memset(s, 0, sizeof(*s));
 	s->seq = c->seq = c->slot.version;
+	c->slot.since_ns = c->now;
 	s->incarnation = c->incarnation;
 	s->generation = c->generation;
 	s->unix_ns = c->unix_ns;
@@ -174,7 +175,7 @@ uint64_t rf_slot_majority(const struct rf_core *c)
 
 static void renew_others(struct rf_core *c, const struct op *op)
 {
-	struct io io = {.purpose = OP_RENEW, .tag = op->tag, .begun_ns = op->begun_ns};
+	struct io io = {.purpose = OP_RENEW, .tag = op->tag, .begun_ns = op->counts_ns};
 
 	for (io.volume = 0; io.volume < c->volumes; io.volume++)
 		if (io.volume != op->volume && rf_renewing(&c->volume[io.volume]))
@@ -219,12 +220,12 @@ static bool stolen(const struct rf_core *c, const struct rf_slot *s)
 	       s->seq + STOLEN_BEATS > c->seq;
 }
 
-void rf_own_read(struct rf_core *c, uint32_t disk, const uint8_t *read)
+void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *read)
 {
 	struct rf_slot s;
 
 	if (c->join.stage != JOIN_DONE) {
-		rf_join_own(c, disk, read);
+		rf_join_own(c, disk, begun_ns, read);
 		return;
 	}
 	if (rf_slot_decode(read, &c->super.id, c->me, &s) == RF_RECORD_OK &&
@@ -233,6 +234,10 @@ void rf_own_read(struct rf_core *c, uint32_t disk, const uint8_t *read)
 		rf_halt(c, RF_CAUSE_STOLEN);
 		return;
 	}
+	if (begun_ns >= c->doubt_ns)
+		c->doubt_seen |= DISK_BIT(disk);
+	if (c->doubt_ns && rf_count(c->doubt_seen) >= rf_majority(c->disks))
+		c->doubt_ns = 0;
 	obey_mailbox(c, read + c->super.id.stride_bytes);
 }
 

@@ -441,6 +441,12 @@ static void advance_gap(struct rf_core *c, uint64_t now)
 	if (now - c->now < c->hb_ns + c->suspect_ns / 2)
 		return;
 	c->awake_ns = now;
+	/* §3: long enough for another host to be given this node's id: nothing is written
+	 * before the own slot was looked at */
+	if (now - c->now >= c->super.timing.slot_timeout_ms * RF_MS_NS) {
+		c->doubt_ns = now;
+		c->doubt_seen = 0;
+	}
 	for (uint32_t i = 0; i < c->volumes; i++)
 		c->volume[i].seen_ns = now;
 }

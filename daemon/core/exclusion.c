@@ -116,7 +116,7 @@ void rf_exclusion_slots(struct rf_core *c, struct volume *v, const struct op *op
 
 		if (j == c->me)
 			continue;
-		rf_peer_slot(c, j, record);
+		rf_peer_slot(c, j, op->disk, record);
 		merge_slot(c, v, j, op->disk, record);
 	}
 	v->exclude.fresh_slots |= DISK_BIT(op->disk);

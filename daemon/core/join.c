@@ -70,7 +70,7 @@ void rf_join_slots(struct rf_core *c, uint32_t disk, const uint8_t *slots)
 		if (n == c->me)
 			own_slot(c, disk, record);
 		else
-			rf_peer_slot(c, n, record);
+			rf_peer_slot(c, n, disk, record);
 	}
 	c->join.done |= DISK_BIT(disk);
 }
@@ -155,19 +155,26 @@ static void look_watching(struct rf_core *c, const struct rf_slot *s)
 	j->moved = true;
 	j->old_seq = s->seq;
 	j->until_ns = c->now + watch_ns(c);
+	j->done = 0;
 }
 
-void rf_join_own(struct rf_core *c, uint32_t disk, const uint8_t *record)
+void rf_join_own(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *record)
 {
 	struct join *j = &c->join;
+	bool readable;
 	struct rf_slot s;
 
-	if (rf_slot_decode(record, &c->super.id, c->me, &s) != RF_RECORD_OK)
-		return;
-	memcpy(c->peer[c->me].host, s.host, sizeof(s.host)); /* who holds it, if not I */
-	if (j->stage == JOIN_WATCH && RF_RULE(JOIN_WATCH, j->own_found)) {
+	readable = rf_slot_decode(record, &c->super.id, c->me, &s) == RF_RECORD_OK;
+	if (readable) /* who holds it, if not I */
+		memcpy(c->peer[c->me].host, s.host, sizeof(s.host));
+	if (readable && j->stage == JOIN_WATCH && RF_RULE(JOIN_WATCH, j->own_found))
 		look_watching(c, &s);
-	} else if (j->stage == JOIN_CHECK) {
+	/* a watch that slept through its time has seen nothing: it ends with a look */
+	if (j->stage == JOIN_WATCH && begun_ns >= j->until_ns)
+		j->done |= DISK_BIT(disk);
+	if (!readable)
+		return;
+	if (j->stage == JOIN_CHECK) {
 		if (s.incarnation == c->incarnation)
 			j->done |= DISK_BIT(disk);
 		else if (RF_RULE(JOIN_CHECK, s.generation >= c->generation))
@@ -340,7 +347,7 @@ void rf_join_advance(struct rf_core *c)
 		break;
 	case JOIN_WATCH:
 		read_own(c);
-		if (c->now >= j->until_ns)
+		if (c->now >= j->until_ns && rf_count(j->done) >= rf_majority(c->disks))
 			begin_revoke(c);
 		break;
 	case JOIN_REVOKE:

@@ -87,7 +87,7 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 {
 	struct lease *l = &v->lease;
 	enum rf_claim_verdict verdict;
-	uint64_t at = RF_RULE(TIME_BEFORE, true) ? op->begun_ns : c->now; /* §2.4 */
+	uint64_t at = RF_RULE(TIME_BEFORE, true) ? op->counts_ns : c->now; /* §2.4 */
 
 	if (!rf_renewing(v) || !l->open_seq || op->tag < l->open_seq)
 		return;
@@ -102,7 +102,7 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 	if (verdict == RF_CLAIM_OTHER)
 		restore_sector(c, v, op->disk, region);
 	l->renewed_ns[op->disk] = rf_later(l->renewed_ns[op->disk], at);
-	extend(c, v, op->begun_ns);
+	extend(c, v, op->counts_ns);
 }
 
 void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result)

@@ -104,6 +104,8 @@ bool rf_op_start(struct rf_core *c, uint32_t disk, const struct io *io)
 	struct op *op;
 
 	rf_assert(disk < c->disks);
+	if (RF_RULE(DOUBT, c->doubt_ns && io->data_len))
+		return false;
 	if (RF_RULE(BUSY, *busy & DISK_BIT(disk)))
 		return false;
 	op = op_free(c);
@@ -122,10 +124,11 @@ bool rf_op_start(struct rf_core *c, uint32_t disk, const struct io *io)
 		.read_len = e->io.read_len,
 		.push = io->push,
 		/* §2.4: taken before it is submitted */
-		.begun_ns = io->begun_ns ? io->begun_ns : c->now,
+		.begun_ns = c->now,
+		.counts_ns = io->begun_ns ? io->begun_ns : c->now,
 		.tag = io->tag,
 	};
-	rf_assert(op->begun_ns <= c->now);
+	rf_assert(op->counts_ns <= c->now);
 	e->io.op = (uint32_t)op->generation << 16 | (uint32_t)(op - c->op + 1);
 	e->io.disk = disk;
 	/* a renewal that took a whole lease would be over when it came */
@@ -221,10 +224,10 @@ static void dispatch(struct rf_core *c, const struct op *op, bool wrote, const u
 		rf_slot_wrote(c, op, wrote, read);
 		break;
 	case OP_OWN:
-		rf_own_read(c, op->disk, read);
+		rf_own_read(c, op->disk, op->begun_ns, read);
 		break;
 	case OP_PEER:
-		rf_peer_slot(c, op->index, read);
+		rf_peer_slot(c, op->index, op->disk, read);
 		break;
 	case OP_SLOTS:
 		if (v)
@@ -340,6 +343,9 @@ void rf_push(struct rf_core *c, struct push *p)
 			.index = p->index,
 			.tag = p->version,
 			.push = p,
+			/* §2.4, §7: a peer may first read this sequence on the disk that got
+			 * it first; on a disk that was busy then it counts from there too */
+			.begun_ns = RF_RULE(FIRST_SUBMIT, p->since_ns) ? p->since_ns : 0,
 			.data = p->bytes,
 			.data_len = RF_RECORD_BYTES};
 

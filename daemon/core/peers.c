@@ -144,7 +144,7 @@ static void slot_on_campaigns(struct rf_core *c, uint32_t node, const struct rf_
 			    rf_map_count(s->hears, c->nodes), true);
 }
 
-void rf_peer_slot(struct rf_core *c, uint32_t node, const uint8_t *record)
+void rf_peer_slot(struct rf_core *c, uint32_t node, uint32_t disk, const uint8_t *record)
 {
 	struct peer *p = &c->peer[node];
 	struct rf_slot s;
@@ -157,9 +157,13 @@ void rf_peer_slot(struct rf_core *c, uint32_t node, const uint8_t *record)
 		return;
 	}
 	if (s.incarnation != p->incarnation || p->state <= 1) {
-		if (p->state > 1 && s.seq < p->disk_seq)
-			return; /* a disk that missed the newer life */
+		/* An older sequence: of a disk that missed the newer life; but on the disk
+		 * that showed the higher one it came later. (A second host took the id,
+		 * saw that it is in use, and left; its owner goes on writing.) */
+		if (p->state > 1 && s.seq < p->disk_seq && disk != p->seq_disk)
+			return;
 		begin_life(c, node, &s);
+		p->seq_disk = (uint8_t)disk;
 	}
 	if (s.seq < p->disk_seq)
 		return;
@@ -168,6 +172,7 @@ void rf_peer_slot(struct rf_core *c, uint32_t node, const uint8_t *record)
 	if (s.seq > p->disk_seq) {
 		p->disk_seq = s.seq;
 		p->disk_seq_ns = c->now; /* §2.4, §7: t_r, taken after the read */
+		p->seq_disk = (uint8_t)disk;
 	}
 	if (moved) {
 		p->seq = s.seq;

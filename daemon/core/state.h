@@ -46,6 +46,7 @@ struct op {
 	uint32_t read_len;      /* less is a failure */
 	struct push *push;      /* that this writes, or NULL */
 	uint64_t begun_ns;      /* before it was submitted (§2.4) */
+	uint64_t counts_ns;     /* a renewal's: what its lease counts from */
 	uint64_t until_ns;      /* failed: no ghost of it can land after this; 0 = not failed */
 	uint64_t tag;
 };
@@ -54,6 +55,7 @@ struct op {
 struct push {
 	enum purpose purpose; /* of the operations that write it */
 	uint32_t volume, index;
+	uint64_t since_ns;            /* when this content was made; 0 = does not matter */
 	uint64_t version;             /* of the wanted content, 0 = nothing yet */
 	uint64_t given[RF_DISKS_MAX]; /* version last submitted to a disk */
 	uint64_t done[RF_DISKS_MAX];  /* version durable on a disk */
@@ -74,6 +76,7 @@ struct peer {
 	uint32_t health, priority, rtt_us;
 	uint64_t incarnation, generation;
 	uint64_t disk_seq;              /* newest sequence read from a disk, */
+	uint8_t seq_disk;               /* the disk that showed it */
 	uint64_t disk_seq_ns;           /* and when it was first read: t_r of §7 */
 	uint64_t seq;                   /* newest sequence known from disk or network, */
 	uint64_t moved_ns;              /* and when it was last seen to move; 0 = never */
@@ -274,6 +277,8 @@ struct rf_core {
 	struct join join;
 	uint64_t joined_ns;
 	uint64_t awake_ns;                 /* when this node last went on after a standstill */
+	uint64_t doubt_ns;                 /* is my slot still mine? asked since, 0 = it is */
+	uint8_t doubt_seen;                /* disks that said so */
 	uint64_t beat_ns;                  /* next heartbeat */
 	uint8_t busy[OP_LAST + 1];         /* by purpose: disks, of what concerns no volume */
 	bool beat_unsent;                  /* heartbeat of this beat not yet multicast */
@@ -365,7 +370,7 @@ bool rf_push_settled(const struct rf_core *c, const struct push *p);
 /* ---- join.c ---- */
 void rf_join_advance(struct rf_core *c);
 void rf_join_slots(struct rf_core *c, uint32_t disk, const uint8_t *slots);
-void rf_join_own(struct rf_core *c, uint32_t disk, const uint8_t *record);
+void rf_join_own(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *record);
 void rf_join_region(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region);
 void rf_join_revoked(struct rf_core *c, uint32_t volume, uint32_t result);
 
@@ -374,12 +379,12 @@ void rf_beat_advance(struct rf_core *c);
 void rf_slot_change(struct rf_core *c); /* content changed: write as soon as possible */
 void rf_slot_push(struct rf_core *c);
 void rf_slot_wrote(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *region);
-void rf_own_read(struct rf_core *c, uint32_t disk, const uint8_t *read);
+void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *read);
 void rf_beat_send(struct rf_core *c);
 uint64_t rf_slot_majority(const struct rf_core *c); /* sequence durable on a majority */
 
 /* ---- peers.c ---- */
-void rf_peer_slot(struct rf_core *c, uint32_t node, const uint8_t *record);
+void rf_peer_slot(struct rf_core *c, uint32_t node, uint32_t disk, const uint8_t *record);
 void rf_peer_read(struct rf_core *c, uint32_t node); /* issue reads of its slot */
 void rf_peer_message(struct rf_core *c, const struct rf_event *e);
 bool rf_peer_hears(const struct rf_core *c, uint32_t node); /* heard on the network */
