@@ -52,10 +52,13 @@ static uint32_t sector_bytes(int fd)
 }
 
 /* Reads one stride at `at`; the superblock in it, if it is one. */
-static enum rf_record_verdict try_at(int fd, uint8_t *buffer, uint64_t at, struct rf_super *s)
+static enum rf_record_verdict try_at(int fd, uint8_t *buffer, uint64_t at, struct rf_super *s,
+				     int *error)
 {
 	ssize_t n = pread(fd, buffer, RF_STRIDE_MIN, (off_t)at);
 
+	if (n < 0)
+		*error = errno;
 	return n < (ssize_t)RF_RECORD_BYTES ? RF_RECORD_BAD_MAGIC : rf_super_decode(buffer, s);
 }
 
@@ -66,17 +69,18 @@ static int find_super(int fd, const char *path, struct rf_super *s, uint64_t *ba
 	uint8_t *buffer = aligned_alloc(RF_STRIDE_MIN, RF_STRIDE_MIN);
 	uint64_t size = device_bytes(fd);
 	enum rf_record_verdict first, v;
+	int error = 0;
 
 	if (!buffer)
 		return refuse(m, -ENOMEM, "%s: out of memory", path);
-	v = first = try_at(fd, buffer, 0, s);
+	v = first = try_at(fd, buffer, 0, s, &error);
 	*base = 0;
 	for (uint32_t stride = RF_STRIDE_MIN; v && stride <= RF_STRIDE_MAX; stride *= 2) {
 		uint64_t at = size / stride * stride - stride;
 
 		if (size < 2 * stride)
 			break;
-		v = try_at(fd, buffer, at, s);
+		v = try_at(fd, buffer, at, s, &error);
 		if (v == RF_RECORD_OK && (s->id.stride_bytes != stride || rf_geo_copy(s) > at))
 			v = RF_RECORD_MISPLACED;
 		if (v == RF_RECORD_OK)
@@ -85,6 +89,8 @@ static int find_super(int fd, const char *path, struct rf_super *s, uint64_t *ba
 	free(buffer);
 	if (v == RF_RECORD_OK)
 		return 0;
+	if (error) /* unreadable is not empty */
+		return refuse(m, -error, "%s: cannot be read: %s", path, strerror(error));
 	return refuse(m, -EBADMSG, "%s: %s; see `ringfence verify %s`", path,
 		      first == RF_RECORD_BAD_MAGIC ? "no ringfence area here (wrong device, or "
 						     "not formatted)"
