@@ -287,10 +287,10 @@ void rf_campaign_advance(struct rf_core *c, struct volume *v)
 		a->losses = 0;
 		return;
 	}
+	if (!a->at_ns && c->now < start)
+		return; /* whose turn it is, is not known yet */
 	if (!a->at_ns)
 		a->at_ns = c->now + rank_delay(c);
-	if (a->at_ns < start && !a->mandate)
-		a->at_ns = start;
 	if (c->now >= a->at_ns) {
 		begin(c, v);
 		if (v->role == RF_ROLE_CANDIDATE)
