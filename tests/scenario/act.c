@@ -76,6 +76,12 @@ static void start(struct script *s)
 			start_one(s, &s->w->host[i]);
 }
 
+static void start_at_once(struct script *s)
+{
+	for (uint32_t i = 0; i < s->w->atlas.nodes; i++)
+		host_start(s->w, &s->w->host[i]);
+}
+
 /* twin N: a second host with the id of N */
 static void twin(struct script *s)
 {
@@ -348,19 +354,33 @@ static const struct {
 	const char *name;
 	void (*run)(struct script *s);
 } verbs[] = {
-	{"cluster", cluster},   {"start", start},
-	{"twin", twin},         {"kill", kill},
-	{"reboot", reboot},     {"pause", pause},
-	{"freeze", freeze},     {"advance", advance},
-	{"mark", mark},         {"drift", drift},
-	{"priority", priority}, {"cut", cut},
-	{"heal", heal},         {"slow", slow},
-	{"stick", stick},       {"fail", lose},
-	{"mend-path", mend},    {"ghosts", ghosts},
-	{"put", put},           {"order-stop", order},
-	{"health", health},     {"hooks", hooks},
-	{"fences", fences},     {"gate-shuts", gate_shuts},
-	{"oracles", oracles},   {"write-through", write_through},
+	{"cluster", cluster},
+	{"start", start},
+	{"start-at-once", start_at_once},
+	{"twin", twin},
+	{"kill", kill},
+	{"reboot", reboot},
+	{"pause", pause},
+	{"freeze", freeze},
+	{"advance", advance},
+	{"mark", mark},
+	{"drift", drift},
+	{"priority", priority},
+	{"cut", cut},
+	{"heal", heal},
+	{"slow", slow},
+	{"stick", stick},
+	{"fail", lose},
+	{"mend-path", mend},
+	{"ghosts", ghosts},
+	{"put", put},
+	{"order-stop", order},
+	{"health", health},
+	{"hooks", hooks},
+	{"fences", fences},
+	{"gate-shuts", gate_shuts},
+	{"oracles", oracles},
+	{"write-through", write_through},
 	{"opener", opener},
 };
 
