@@ -48,6 +48,7 @@ static void own_slot(struct rf_core *c, uint32_t disk, const uint8_t *record)
 		return;
 	}
 	j->own_found |= DISK_BIT(disk);
+	j->watched[disk] = (struct watched){.seq = s.seq, .incarnation = s.incarnation};
 	if (s.seq < j->old_seq)
 		return;
 	if (s.seq > j->old_seq)
@@ -137,23 +138,30 @@ static void read_own(struct rf_core *c)
 }
 
 /*
- * It moved. Once may be the ghost of my earlier life's last write (one write per
- * record is in flight at most); twice is somebody who lives.
+ * It moved on this disk. Once may be the ghost of an earlier life's last write (one
+ * write per record and disk is in flight at most); twice is somebody who lives. Copies
+ * on different disks are never compared: what a dead life left on some of them only is
+ * no movement.
  */
-static void look_watching(struct rf_core *c, const struct rf_slot *s)
+static void look_watching(struct rf_core *c, uint32_t disk, const struct rf_slot *s)
 {
 	struct join *j = &c->join;
+	struct watched *w = &j->watched[disk];
+	bool first = w->seq == 0; /* format writes sequence 1 */
 
-	if (s->seq <= j->old_seq &&
-	    (s->seq != j->old_seq || s->incarnation == j->old_incarnation))
+	if (w->seq == s->seq && w->incarnation == s->incarnation)
 		return;
-	if (j->moved || s->incarnation != j->old_incarnation) {
+	*w = (struct watched){.seq = s->seq, .incarnation = s->incarnation};
+	if (s->seq > j->old_seq)
+		j->old_seq = s->seq;
+	if (first)
+		return;
+	if (j->moved & DISK_BIT(disk)) {
 		refuse(c, s->incarnation, s->generation);
 		return;
 	}
 	/* it may have been a renewal of somebody who died since: all waits begin anew */
-	j->moved = true;
-	j->old_seq = s->seq;
+	j->moved |= DISK_BIT(disk);
 	j->until_ns = c->now + watch_ns(c);
 	j->done = 0;
 }
@@ -168,7 +176,7 @@ void rf_join_own(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint
 	if (readable) /* who holds it, if not I */
 		memcpy(c->peer[c->me].host, s.host, sizeof(s.host));
 	if (readable && j->stage == JOIN_WATCH && RF_RULE(JOIN_WATCH, j->own_found))
-		look_watching(c, &s);
+		look_watching(c, disk, &s);
 	/* a watch that slept through its time has seen nothing: it ends with a look */
 	if (j->stage == JOIN_WATCH && begun_ns >= j->until_ns)
 		j->done |= DISK_BIT(disk);

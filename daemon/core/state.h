@@ -255,7 +255,11 @@ enum join_stage {
 struct join {
 	enum join_stage stage;
 	uint8_t done, failed; /* disks of the present stage */
-	bool unclean, unreadable, moved;
+	bool unclean, unreadable;
+	uint8_t moved; /* disks whose copy changed while this node watched */
+	struct watched {
+		uint64_t seq, incarnation; /* seq 0 = not read yet */
+	} watched[RF_DISKS_MAX];
 	uint64_t old_incarnation, old_seq, old_generation;
 	uint64_t until_ns, began_ns, retry_ns, look_ns;
 	uint8_t own_found; /* disks that showed a readable own slot */
