@@ -48,6 +48,7 @@ static void cluster(struct script *s)
 	t->grace_ms = (uint32_t)option_number(s, "grace", t->grace_ms);
 	t->hold_ms = (uint32_t)option_number(s, "hold", t->hold_ms);
 	t->inflight_ms = (uint32_t)option_number(s, "inflight", t->inflight_ms);
+	t->epsilon_ppm = (uint32_t)option_number(s, "epsilon", t->epsilon_ppm);
 	for (uint32_t v = 0; v < a.volumes; v++)
 		a.target[v] = fence && !strcmp(fence, "target");
 	if (!writes || strcmp(writes, "on"))
