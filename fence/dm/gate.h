@@ -71,6 +71,8 @@ struct rf_disk {
 	u64 judged_ns;    /* submission of the last read that came back, good or bad */
 };
 
+static_assert(sizeof(long) == sizeof(u64)); /* a deadline is read in one go */
+
 struct rf_gate {
 	/* Read by every bio; written by grants and at the end, never by a bio. */
 	u64 deadline_ns; /* 0: shut */

@@ -2,11 +2,14 @@
 # The VMs that the kernel module is tested in.
 #
 #   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest; VM=6.1:hold,driver for some
+#   make torture-gate MINUTES=30    random faults on three nodes with gates, in one VM
 #   make bench-gate [ROUNDS=7]      the gate against dm-linear, in one VM
 
 VM ?= 6.1 6.12
 
-.PHONY: check-vm bench-gate
+MINUTES ?= 30
+
+.PHONY: check-vm bench-gate torture-gate
 vm_static = $(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
 
 $(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-core.a
@@ -32,3 +35,7 @@ check-vm: $(vm_bin) $(vm_programs)
 
 bench-gate: $(vm_bin)
 	@tests/vm/bench
+
+torture-gate: $(vm_bin) $(vm_programs)
+	@RF_VM_APPEND=rf.minutes=$(MINUTES) RF_VM_LIMIT=$$(($(MINUTES) * 120 + 600)) \
+		tests/vm/run $(firstword $(VM)):cluster

@@ -8,6 +8,13 @@
  * last was submitted, when the last completed, how many. Ends at SIGTERM.
  *
  * In one machine with one clock, the runs of different nodes must not overlap.
+ *
+ * Each block carries the time when its write was submitted; at the end LOG.acked says
+ * for each block which time was acknowledged last.
+ *
+ * rfhammer --check DEVICE LOG.acked...: each block must carry the newest time that any
+ * of the logs says, or a newer one. Prints how many carry an older one: something
+ * acknowledged was lost, or a stale write landed over it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +26,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#define BLOCKS 256u
+#define BLOCK_BYTES 4096u
+#define MAGIC 0x72656d6d61687266ull
+
+struct stamp {
+	uint64_t magic, time_ns;
+};
+
 static volatile sig_atomic_t stop;
+static uint64_t acked[BLOCKS], written;
 
 static void on_term(int sig)
 {
@@ -37,20 +53,24 @@ static uint64_t clock_ns(void)
 
 static void rest(void)
 {
-	const struct timespec some = { .tv_nsec = 10000000 };
+	const struct timespec some = {.tv_nsec = 10000000};
 
 	nanosleep(&some, NULL);
 }
 
 static void one_run(int fd, void *block, FILE *log)
 {
-	const struct timespec pause = { .tv_nsec = 500000 };
+	const struct timespec pause = {.tv_nsec = 500000};
 	uint64_t first = 0, last = 0, done = 0, count = 0, now;
 
 	for (; !stop; nanosleep(&pause, NULL)) {
+		unsigned at = (unsigned)(written++ % BLOCKS);
+
 		now = clock_ns();
-		if (pwrite(fd, block, 4096, (off_t)(count % 256 * 4096)) != 4096)
+		*(struct stamp *)block = (struct stamp){MAGIC, now};
+		if (pwrite(fd, block, BLOCK_BYTES, (off_t)at * BLOCK_BYTES) != BLOCK_BYTES)
 			break;
+		acked[at] = now;
 		first = first ? first : now;
 		last = now;
 		done = clock_ns();
@@ -63,14 +83,57 @@ static void one_run(int fd, void *block, FILE *log)
 	fflush(log);
 }
 
+static int write_acked(const char *log)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.acked", log);
+	f = fopen(path, "we");
+	if (!f)
+		return 1;
+	for (unsigned i = 0; i < BLOCKS; i++)
+		fprintf(f, "%llu\n", (unsigned long long)acked[i]);
+	return fclose(f) != 0;
+}
+
+static int check(const char *device, char **logs)
+{
+	int fd = open(device, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	struct stamp *block = aligned_alloc(BLOCK_BYTES, BLOCK_BYTES);
+	unsigned lost = 0, known = 0;
+
+	for (; *logs; logs++) {
+		FILE *f = fopen(*logs, "re");
+		unsigned long long t;
+
+		for (unsigned i = 0; f && i < BLOCKS && fscanf(f, "%llu", &t) == 1; i++)
+			acked[i] = t > acked[i] ? t : acked[i];
+		if (f)
+			fclose(f);
+	}
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if (!acked[i])
+			continue;
+		known++;
+		if (pread(fd, block, BLOCK_BYTES, (off_t)i * BLOCK_BYTES) != BLOCK_BYTES ||
+		    block->magic != MAGIC || block->time_ns < acked[i])
+			lost++;
+	}
+	printf("blocks=%u lost=%u\n", known, lost);
+	return lost || !known;
+}
+
 int main(int argc, char **argv)
 {
-	void *block = aligned_alloc(4096, 4096);
+	void *block = aligned_alloc(BLOCK_BYTES, BLOCK_BYTES);
 	FILE *log = argc == 3 ? fopen(argv[2], "ae") : NULL;
 
+	if (argc > 3 && !strcmp(argv[1], "--check"))
+		return check(argv[2], argv + 3);
 	if (!log || !block)
 		return 64;
-	memset(block, 7, 4096);
+	memset(block, 7, BLOCK_BYTES);
 	signal(SIGTERM, on_term);
 	while (!stop) {
 		int fd = open(argv[1], O_WRONLY | O_DIRECT | O_CLOEXEC);
@@ -81,5 +144,5 @@ int main(int argc, char **argv)
 		}
 		rest();
 	}
-	return 0;
+	return write_acked(argv[2]);
 }

@@ -69,7 +69,6 @@ wait_leader() {
 		dmsetup status
 	fi
 }
-runs() { cat /tmp/rf/*.runs 2>/dev/null | grep -c .; }
 writes_at() { [ "$(dmsetup status gate$1 | tr ' ' '\n' | sed -n 's/^admitted=//p')" -gt "${2:-0}" ]; }
 writing() { until_true 8000 writes_at $leader && ok "$1: its application writes" || not_ok "$1: its application does not write"; }
 # the daemon and its helpers
@@ -81,47 +80,67 @@ for i in 1 2 3; do
 	rfhammer /dev/mapper/gate$i /tmp/rf/$i.runs &
 	echo $! >/tmp/rf/hammer$i.pid
 done
+faults=0
+hosts_of() { echo "$(node_pid $1) $(children "$(node_pid $1)")"; }
+
+fault_kill() { # kill -9 of the leader's daemon and its helpers
+	pids=$(hosts_of $old)
+	kill -9 $pids
+	wait_leader "kill -9 of daemon and fencer" 30000 $old
+	start_node $old
+}
+fault_stop() { # they stop for longer than a lease, and go on
+	pids=$(hosts_of $old)
+	kill -STOP $pids
+	wait_leader "SIGSTOP past the lease" 30000 $old
+	is "SIGSTOP: the gate shut without its daemon" shut "$(field state gate$old)"
+	kill -CONT $pids
+}
+fault_stall() { # its path to the disk hangs
+	dmsetup suspend --nolockfs low$old
+	wait_leader "a stalled path" 30000 $old
+	dmsetup resume low$old
+}
+fault_cut() { # no network for a while; the disk still works
+	/bin/ip -n b link set p$old down
+	usleep 3000000
+	wait_leader "network cut off" 30000
+	/bin/ip -n b link set p$old up
+}
+fault_resign() {
+	timeout 10 ringfence --socket /tmp/rf/$old.sock resign vol0 >/tmp/rf/resign.log 2>&1
+	wait_leader "resign" 30000 $old
+}
+# A fault for the leader of the moment; then somebody writes again.
+inject() {
+	until_true 30000 find_leader || { not_ok "$1: nobody leads before"; return; }
+	old=$leader
+	faults=$((faults + 1))
+	fault_$1
+	writing "$1"
+	usleep 1500000
+}
+
 wait_leader "start" 15000
 writing "start"
-
-old=$leader
-pids="$(node_pid $old) $(children "$(node_pid $old)")"
-kill -9 $pids
-wait_leader "kill -9 of daemon and fencer" 20000 $old
-writing "kill -9"
-start_node $old
-
-old=$leader
-usleep 1500000
-pids="$(node_pid $old) $(children "$(node_pid $old)")"
-kill -STOP $pids
-wait_leader "SIGSTOP past the lease" 20000 $old
-writing "SIGSTOP"
-is "SIGSTOP: the gate shut without its daemon" shut "$(field state gate$old)"
-kill -CONT $pids
-
-old=$leader
-usleep 1500000
-dmsetup suspend --nolockfs low$old
-wait_leader "a stalled path" 20000 $old
-writing "stalled path"
-dmsetup resume low$old
-
-old=$leader
-usleep 1500000
-ip -n b link set p$old down
-usleep 3000000
-until_true 15000 find_leader
-ok "network cut off: node $leader leads (node $old did)"
-writing "network cut off"
-ip -n b link set p$old up
-
-old=$leader
-ringfence --socket /tmp/rf/$old.sock resign vol0 >/tmp/rf/resign.log 2>&1 || ringfence --socket /tmp/rf/$old.sock resign vol0 >>/tmp/rf/resign.log 2>&1
-wait_leader "resign" 15000 $old
-writing "resign"
+minutes=$(sed -n 's/.*rf.minutes=\([0-9]*\).*/\1/p' /proc/cmdline)
+if [ -z "$minutes" ]; then
+	for f in kill stop stall cut resign; do inject $f; done
+else
+	end=$(($(clock) + minutes * 60000000000))
+	while [ "$(clock)" -lt $end ]; do
+		case $(($(od -An -N2 -tu2 /dev/urandom) % 5)) in
+		0) inject kill ;;
+		1) inject stop ;;
+		2) inject stall ;;
+		3) inject cut ;;
+		4) inject resign ;;
+		esac
+	done
+fi
 
 for i in 1 2 3; do kill "$(cat /tmp/rf/hammer$i.pid)"; done
+for i in 1 2 3; do until_true 30000 test -s /tmp/rf/$i.runs.acked || not_ok "application $i does not end"; done
 for i in 1 2 3; do kill -TERM "$(node_pid $i)" 2>/dev/null; done
 wait
 for i in 1 2 3; do sed "s/^/$i /" /tmp/rf/$i.runs 2>/dev/null; done | sort -n -k2 >/tmp/rf/all
@@ -132,7 +151,10 @@ awk 'NR == 1 { zero = $2 }
 END { printf "# runs=%d changes=%d writes=%d overlaps=%d\n", NR, changes, writes, bad }' /tmp/rf/all >/tmp/rf/verdict
 cat /tmp/rf/verdict
 is "no write of a node while or after another began" 0 "$(sed -n 's/.*overlaps=//p' /tmp/rf/verdict)"
-within "leaderships that wrote" 5 1000 "$(sed -n 's/.*changes=\([0-9]*\).*/\1/p' /tmp/rf/verdict)"
+within "leaderships that wrote" 4 100000 "$(sed -n 's/.*changes=\([0-9]*\).*/\1/p' /tmp/rf/verdict)"
+rfhammer --check /dev/mapper/gate1 /tmp/rf/*.acked >/tmp/rf/lost
+is "no acknowledged write is lost or overwritten by an older one" 0 "$(sed -n 's/.*lost=//p' /tmp/rf/lost)"
+echo "# torture: failovers=$(sed -n 's/.*changes=\([0-9]*\).*/\1/p' /tmp/rf/verdict) faults=$faults stale_writes_landed=$(sed -n 's/.*overlaps=//p' /tmp/rf/verdict) acknowledged_lost=$(sed -n 's/.*lost=//p' /tmp/rf/lost)"
 over() { dmsetup status gate$1 | grep -Eq 'state=(shut|closed)'; }
 for i in 1 2 3; do
 	until_true 5000 over $i && ok "node $i ends with its gate shut or closed" || { not_ok "node $i ends with its gate shut or closed"; dmsetup status gate$i; }
