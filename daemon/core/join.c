@@ -340,7 +340,7 @@ static void joined(struct rf_core *c)
 	rf_say_own(c, NULL, RF_SAY_JOINED, c->generation, c->incarnation);
 }
 
-void rf_join_advance(struct rf_core *c)
+static void advance_stage(struct rf_core *c)
 {
 	struct join *j = &c->join;
 
@@ -379,4 +379,15 @@ void rf_join_advance(struct rf_core *c)
 	case JOIN_DONE:
 		break;
 	}
+}
+
+/* A stage that begins does its first work at once: nothing else may wake it. */
+void rf_join_advance(struct rf_core *c)
+{
+	enum join_stage before;
+
+	do {
+		before = c->join.stage;
+		advance_stage(c);
+	} while (c->join.stage != before && !c->halted);
 }
