@@ -2,6 +2,7 @@
 # The VMs that the kernel module is tested in.
 #
 #   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest; VM=6.1:hold,driver for some
+#   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
 #   make torture-gate MINUTES=30    random faults on three nodes with gates, in one VM
 #   make bench-gate [ROUNDS=7]      the gate against dm-linear, in one VM
 
@@ -9,7 +10,7 @@ VM ?= 6.1 6.12
 
 MINUTES ?= 30
 
-.PHONY: check-vm bench-gate torture-gate
+.PHONY: check-vm check-vm-debug bench-gate torture-gate
 vm_static = $(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
 
 $(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-core.a
@@ -32,6 +33,9 @@ vm_programs := $(addprefix $(B)/bin/,ringfenced ringfence ringfence-fencer)
 
 check-vm: $(vm_bin) $(vm_programs)
 	@tests/vm/run $(VM)
+
+check-vm-debug: $(vm_bin) $(vm_programs)
+	@RF_VM_LIMIT=1500 RF_VM_APPEND=rf.cycles=100 tests/vm/run debug:basics,hold,faults,driver,cycles
 
 bench-gate: $(vm_bin)
 	@tests/vm/bench
