@@ -324,8 +324,9 @@ static void tell(struct world *w, struct disk_op *op, enum rf_event_kind kind, i
 		e.io.data = w->scratch;
 		e.io.len = op->read_len;
 	}
-	trace(w, "  io h%u n%u disk %u op %x %s%s status %d%s", h->index, h->id, op->disk,
-	      op->core_op, op->writes ? "W" : "", op->reads ? "R" : "", status,
+	trace(w, "  io h%u n%u disk %u op %x %s%u %s%u+%u status %d%s", h->index, h->id,
+	      op->disk, op->core_op, op->writes ? "W" : "", op->write_stride,
+	      op->reads ? "R" : "", op->read_stride, op->read_count, status,
 	      kind == RF_EV_IO_LATE ? " late" : "");
 	host_event(w, h, &e);
 }

@@ -252,8 +252,6 @@ static void heal_host(struct world *w, struct host *h)
 
 	memset(h->path, 0, sizeof(h->path));
 	h->kill_at = 0;
-	for (uint32_t v = 0; v < w->super.volumes; v++)
-		h->gate[v].opener &= host_leads(w, h, v);
 	if (h->impostor) {
 		h->absent = true;
 		host_kill(w, h);
@@ -271,6 +269,8 @@ static void heal_host(struct world *w, struct host *h)
 			host_kill(w, h);
 		operator_admin(w, h, RF_ADMIN_RESUME, 0, 0);
 	}
+	for (uint32_t v = 0; v < w->super.volumes; v++)
+		h->gate[v].opener &= host_leads(w, h, v);
 	if (!h->alive)
 		host_start(w, h);
 }

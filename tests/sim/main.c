@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,10 +32,18 @@ struct options {
 };
 
 struct sums { /* shared by the jobs */
+	bool interrupted;
 	uint64_t seeds, ns, violations, events, landed, refused, leaderships, kills, next;
 };
 
 static struct sums *sums;
+
+/* A long run that is interrupted sums up what it has done. */
+static void interrupt(int signal)
+{
+	(void)signal;
+	sums->interrupted = true;
+}
 
 static void usage(void)
 {
@@ -123,7 +132,7 @@ static void job(const struct options *o)
 
 	for (;;) {
 		seed = o->first + __atomic_fetch_add(&sums->next, 1, __ATOMIC_RELAXED);
-		if (seed > o->last)
+		if (seed > o->last || sums->interrupted)
 			break;
 		if (o->stop && __atomic_load_n(&sums->violations, __ATOMIC_RELAXED))
 			break;
@@ -152,7 +161,7 @@ static int run_jobs(const struct options *o)
 			_exit(0);
 		}
 	}
-	while (wait(&status) > 0)
+	while (wait(&status) > 0 || errno == EINTR)
 		bad |= status;
 	return bad ? -EIO : 0;
 }
@@ -249,6 +258,8 @@ int main(int argc, char **argv)
 		perror("rf-sim: mmap");
 		return 2;
 	}
+	signal(SIGINT, interrupt);
+	signal(SIGTERM, interrupt);
 	if (!o.mutant)
 		printf("seeds %" PRIu64 "..%" PRIu64 "\n", o.first, o.last);
 	if (run_jobs(&o) < 0) {

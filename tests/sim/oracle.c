@@ -134,7 +134,7 @@ void oracle_said(struct world *w, struct host *h, const struct rf_decision *d)
 {
 	if (d->code == RF_SAY_ACTIVE)
 		w->tally.leaderships++;
-	oracle_epoch_said(w, d);
+	oracle_epoch_said(w, h, d);
 	oracle_fence_said(w, h, d);
 	oracle_state_said(w, h, d);
 	oracle_live_said(w, h, d);
@@ -155,7 +155,6 @@ void oracle_hook(struct world *w, struct host *h, const struct rf_effect *e)
 void oracle_submit(struct world *w, struct host *h, const struct disk_op *op)
 {
 	oracle_state_submit(w, h, op);
-	oracle_epoch_submit(w, h, op);
 }
 
 void oracle_read(struct world *w, struct host *h, const struct disk_op *op)

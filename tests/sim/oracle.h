@@ -106,11 +106,10 @@ void oracle_fence_granted(struct world *w, struct host *h, uint32_t volume, uint
 void oracle_fence_stepped(struct world *w, struct host *h);
 void oracle_fence_read(struct world *w, struct host *h, const struct disk_op *op);
 /* 3 */
-void oracle_epoch_said(struct world *w, const struct rf_decision *d);
+void oracle_epoch_said(struct world *w, struct host *h, const struct rf_decision *d);
 void oracle_epoch_owned(struct world *w, uint32_t volume, uint64_t epoch, uint32_t node,
 			uint64_t incarnation, const char *how);
 void oracle_epoch_disk(struct world *w, const struct disk_op *op, const uint8_t *cell);
-void oracle_epoch_submit(struct world *w, struct host *h, const struct disk_op *op);
 void oracle_epoch_read(struct world *w, struct host *h, const struct disk_op *op);
 /* 4 */
 void oracle_state_submit(struct world *w, struct host *h, const struct disk_op *op);

@@ -25,12 +25,6 @@ void oracle_epoch_owned(struct world *w, uint32_t volume, uint64_t epoch, uint32
 			(unsigned long long)incarnation);
 }
 
-void oracle_epoch_said(struct world *w, const struct rf_decision *d)
-{
-	if (d->code == RF_SAY_DECIDED)
-		oracle_epoch_owned(w, d->volume, d->epoch, d->node, d->a, "decided for");
-}
-
 static bool goes_back(const struct rf_ballot *now, const struct rf_ballot *was)
 {
 	return now->instance < was->instance ||
@@ -138,27 +132,31 @@ static bool own_ballot(struct world *w, const struct host *h, const struct disk_
 	       rf_ballot_decode(op->data, &w->super.id, *volume, h->id, b) == RF_RECORD_OK;
 }
 
-void oracle_epoch_submit(struct world *w, struct host *h, const struct disk_op *op)
+static struct ballot_seen *entered(struct world *w, const struct host *h, uint32_t volume)
 {
-	struct ballot_seen *seen;
-	struct rf_ballot b;
-	uint32_t volume;
+	return &w->oracles->ballot[h->index * w->oracles->volumes + volume];
+}
 
-	if (!own_ballot(w, h, op, &volume, &b))
-		return;
-	seen = &w->oracles->ballot[h->index * w->oracles->volumes + volume];
-	if (b.bal != b.mbal) { /* phase 1 */
-		if (seen->instance != b.instance || seen->mbal != b.mbal)
-			*seen = (struct ballot_seen){.instance = b.instance, .mbal = b.mbal};
-		return;
-	}
-	if (seen->instance != b.instance || seen->mbal != b.mbal)
-		return;
-	if (seen->lost && !seen->entered)
+/* A phase begins: by the decision, for its writes may have to wait for others. */
+static void phase_begins(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	struct ballot_seen *seen = entered(w, h, d->volume);
+
+	if (seen->instance != d->epoch || seen->mbal != d->a)
+		*seen = (struct ballot_seen){.instance = d->epoch, .mbal = d->a};
+	if (d->b == 2 && seen->lost && !seen->entered)
 		violate(w, "epoch",
 			"n%u enters phase 2 of epoch %llu on vol=%u, what it read says stop",
-			h->id, (unsigned long long)b.instance, volume);
-	seen->entered = true;
+			h->id, (unsigned long long)d->epoch, d->volume);
+	seen->entered = d->b == 2;
+}
+
+void oracle_epoch_said(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	if (d->code == RF_SAY_DECIDED)
+		oracle_epoch_owned(w, d->volume, d->epoch, d->node, d->a, "decided for");
+	if (d->code == RF_SAY_BALLOT)
+		phase_begins(w, h, d);
 }
 
 static bool says_stop(struct world *w, const struct host *h, const struct disk_op *op,
@@ -192,7 +190,7 @@ void oracle_epoch_read(struct world *w, struct host *h, const struct disk_op *op
 
 	if (!own_ballot(w, h, op, &volume, &b) || op->read_count != w->super.id.nodes + 1)
 		return;
-	seen = &w->oracles->ballot[h->index * w->oracles->volumes + volume];
+	seen = entered(w, h, volume);
 	if (seen->instance == b.instance && seen->mbal == b.mbal && b.bal != b.mbal &&
 	    says_stop(w, h, op, volume, &b))
 		seen->lost = true;

@@ -248,9 +248,21 @@ static void audit_steady(struct world *w)
 		w->phase = PHASE_OVER;
 }
 
+/* Nobody is still on its way in: it would not know the leaders' lives yet. */
+static bool all_settled(const struct world *w)
+{
+	for (uint32_t i = 0; i < w->hosts; i++) {
+		const struct host *h = &w->host[i];
+
+		if (h->alive && (!h->joined || w->now - h->joined_at < beats(w, 3)))
+			return false;
+	}
+	return true;
+}
+
 static void audit_find(struct world *w)
 {
-	bool all = all_lead(w);
+	bool all = all_lead(w) && all_settled(w);
 	uint64_t since = w->oracles->stable_since;
 
 	if (since < w->fault_end)
