@@ -320,6 +320,11 @@ static bool searching(const struct rf_core *c)
 	for (uint32_t i = 0; i < c->volumes; i++)
 		if (c->volume[i].role <= RF_ROLE_CANDIDATE && rf_leaderless(c, &c->volume[i]))
 			return true;
+	/* Somebody beats whom I do not hear: who else does? One that was dead may have
+	 * come back on that side of a cut, and make it the larger one. */
+	for (uint32_t j = 1; j <= c->nodes; j++)
+		if (j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j))
+			return true;
 	return false;
 }
 

@@ -16,6 +16,7 @@ E2E_TESTS := \
 	tests/e2e/handover.sh \
 	tests/e2e/partition.sh \
 	tests/e2e/unicast.sh \
+	tests/e2e/return.sh \
 	tests/e2e/quorum-disks.sh \
 	tests/e2e/stall.sh \
 	tests/e2e/write-protect.sh \
