@@ -27,9 +27,9 @@ LAB_PIDS+=($!)
 must 8 "node 2 joins" lab_said 2 ' joined '
 
 touch "$LAB/hour"
-never 2 "an hour forth ended a leadership" eval '! lab_leads 1'
+never 2 "an hour forth ended a leadership" lab_lost 1
 rm "$LAB/hour"
-never 2 "an hour back ended a leadership" eval '! lab_leads 1'
+never 2 "an hour back ended a leadership" lab_lost 1
 lab_kill_node 1
 must 6 "node 2, an hour ahead, leads after a crash" lab_leads 2
 lab_check

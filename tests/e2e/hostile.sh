@@ -28,7 +28,7 @@ seen() {
 	[ "$(rejected)" -ge $((${before:-0} + 8)) ]
 }
 must 3 "hostile datagrams are counted" seen
-never 1 "hostile datagrams ended a leadership" eval '! lab_leads $leader'
+never 1 "hostile datagrams ended a leadership" lab_lost "$leader"
 for i in 1 2 3; do
 	lab_alive "${LAB_DAEMON[$i]}" || lab_fail "daemon $i died"
 done

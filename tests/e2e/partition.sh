@@ -20,7 +20,7 @@ follower=$((leader % 3 + 1))
 before=$(epoch "$leader")
 
 moved() {
-	[ "$(epoch "$leader")" != "$before" ] || ! lab_leads "$leader"
+	[ "$(epoch "$leader")" != "$before" ] || lab_lost "$leader"
 }
 
 lab_cut $follower in

@@ -26,7 +26,7 @@ must 3 "it writes" lab_wrote
 leader=$LAB_LEADER
 
 lab_path_stall 3
-never 2 "one of three disks hangs, and the leader lost" eval '! lab_leads $leader'
+never 2 "one of three disks hangs, and the leader lost" lab_lost "$leader"
 lab_kill_node "$leader"
 must 6 "another node writes, on two disks" lab_wrote_since "$LAB_MARK"
 say "two disks: $LAB_GAP"

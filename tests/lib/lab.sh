@@ -430,6 +430,13 @@ lab_leads() {
 		>/dev/null 2>&1
 }
 
+# Its daemon answers, and the answer is no.
+lab_lost() {
+	timeout 2 "$LAB_BIN/ringfence" --socket "$(lab_socket "$1")" is-leader "$LAB_VOLUME" \
+		>/dev/null 2>&1
+	[ $? -eq 1 ]
+}
+
 lab_led() {
 	LAB_LEADER=$(lab_leader)
 }
