@@ -176,7 +176,7 @@ static inline enum rf_claim_verdict rf_claim_check(const void *region,
 			f.highest_instance = instance;
 		superseded |= rf_superseded_by_ballot(epoch, instance, rf_get64(b->bal));
 	}
-	if (f.highest_instance > f.highest_decided + 1)
+	if (RF_RULE(BALLOT_BEYOND, f.highest_instance > f.highest_decided + 1))
 		f.highest_decided = f.highest_instance - 1;
 	if (facts)
 		*facts = f;

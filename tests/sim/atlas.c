@@ -281,6 +281,29 @@ static void profile_theft(struct atlas *a, struct rng *r)
 	a->fault_every_ns = rng_scale(r, 400 * MS, 2000 * MS);
 }
 
+/* Daemons that die while they join, on slots that were left free. */
+static void profile_births(struct atlas *a, struct rng *r)
+{
+	quiet_faults(a);
+	a->nodes = 2;
+	a->disks = 1;
+	a->volumes = 1;
+	a->absent = 0;
+	a->quorum = RF_QUORUM_SURVIVORS;
+	timing(a, r, 100);
+	a->timing.inflight_ms = 3 * a->timing.lease_ms;
+	a->target[0] = false;
+	a->weight[F_SHUTDOWN] = 8;
+	a->weight[F_PAUSE] = 1;
+	a->ghost_ppm = 900000;
+	a->kill_join_ppm = 700000;
+	a->forgetful = rng_below(r, 2);
+	a->io_ns = 10 * MS;
+	a->restart_min_ns = MS / 10;
+	a->restart_max_ns = MS;
+	a->fault_every_ns = rng_scale(r, 500 * MS, 3000 * MS);
+}
+
 /* Contended ballots: every node claims, everything is slow. */
 static void profile_ballots(struct atlas *a, struct rng *r)
 {
@@ -336,6 +359,23 @@ static void profile_disks(struct atlas *a, struct rng *r)
 	a->weight[F_ROT] = 0;
 }
 
+/* Disks that lag by part of a beat, and no slack in lease or grace to hide it. */
+static void profile_lags(struct atlas *a, struct rng *r)
+{
+	profile_disks(a, r);
+	a->timing.grace_ms = a->timing.heartbeat_ms / 8;
+	a->timing.epsilon_ppm = 1000;
+	a->drift_ppm = 0;
+	a->weight[F_KILL] = 4;
+	a->weight[F_PAUSE] = 12;
+	a->weight[F_PATH_LOST] = 2;
+	a->weight[F_PATH_STUCK] = 2;
+	a->sector_slow_ppm = 0;
+	a->io_slow_ppm = (uint32_t)rng_range(r, 50000, 400000);
+	a->io_slow_ns = 2ull * a->timing.heartbeat_ms * MS;
+	a->leader_ppm = 900000;
+}
+
 /* Records that cannot be read for a while. */
 static void profile_rot(struct atlas *a, struct rng *r)
 {
@@ -375,8 +415,8 @@ static const struct {
 } profiles[] = {
 	{"calm", profile_calm},       {"twins", profile_twins}, {"ghosts", profile_ghosts},
 	{"ballots", profile_ballots}, {"disks", profile_disks}, {"rot", profile_rot},
-	{"late", profile_late},       {"theft", profile_theft}, {"state", profile_state},
-	{"replay", profile_replay},
+	{"births", profile_births},   {"lags", profile_lags},   {"late", profile_late},
+	{"theft", profile_theft},     {"state", profile_state}, {"replay", profile_replay},
 };
 
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))

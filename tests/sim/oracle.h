@@ -44,6 +44,8 @@ struct ballot_seen { /* the last ballot a host entered on a volume */
 struct claim_seen { /* what a host read under the epoch it claims or leads */
 	uint64_t epoch;
 	uint8_t fresh;   /* disks read that show its own phase 2 */
+	uint8_t states;  /* disks whose states were read, with its phase 2 on them */
+	uint64_t put;    /* version of a state whose region read supersedes the epoch */
 	bool superseded; /* by the letter of §6 */
 };
 

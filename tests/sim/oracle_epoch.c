@@ -76,6 +76,8 @@ static void ballot(struct world *w, const struct disk_op *op, const uint8_t *cel
  * every gate may be open, so that it makes others wait, never hurry. */
 static bool harmless(const struct world *w, const struct rf_slot *now)
 {
+	if (!w->atlas.forgetful && !w->atlas.weight[F_IMPOSTOR])
+		return false; /* its successor knew, and waited */
 	for (uint32_t v = 0; v < w->super.volumes; v++)
 		if (!rf_bit_get(now->gate_open, v))
 			return false;
@@ -89,7 +91,7 @@ static void slot(struct world *w, const struct disk_op *op, const uint8_t *cell,
 	if (rf_slot_decode(cell, &w->super.id, node, &was) != RF_RECORD_OK ||
 	    rf_slot_decode(op->data, &w->super.id, node, &now) != RF_RECORD_OK)
 		return;
-	if (w->atlas.forgetful || w->atlas.theft)
+	if (w->atlas.theft)
 		return;
 	if ((now.seq < was.seq || now.generation < was.generation) && !harmless(w, &now))
 		violate(w, "epoch", "slot of n%u on disk %u goes back: seq %llx after %llx",

@@ -60,6 +60,8 @@ static void check_closed(struct world *w, struct host *h, const struct rf_decisi
 }
 
 static void check_fresh(struct world *w, struct host *h, const struct rf_decision *d);
+static void check_states(struct world *w, struct host *h, const struct rf_decision *d);
+static void check_put(struct world *w, struct host *h, const struct rf_decision *d);
 
 void oracle_fence_said(struct world *w, struct host *h, const struct rf_decision *d)
 {
@@ -79,6 +81,12 @@ void oracle_fence_said(struct world *w, struct host *h, const struct rf_decision
 		break;
 	case RF_SAY_OPENED:
 		check_out(w, h, d, 0);
+		break;
+	case RF_SAY_LOADED:
+		check_states(w, h, d);
+		break;
+	case RF_SAY_STATE_COMMITTED:
+		check_put(w, h, d);
 		break;
 	case RF_SAY_DRAINED:
 	case RF_SAY_CLOSED:
@@ -143,7 +151,8 @@ void oracle_fence_granted(struct world *w, struct host *h, uint32_t volume, uint
 		const uint8_t *cell = disk_cell(w, d, rf_geo_slot(&w->super, h->id));
 
 		open += rf_slot_decode(cell, &w->super.id, h->id, &s) == RF_RECORD_OK &&
-			s.incarnation == incarnation && rf_bit_get(s.gate_open, volume);
+			(s.incarnation == incarnation || w->atlas.forgetful) &&
+			rf_bit_get(s.gate_open, volume);
 	}
 	if (2 * open <= w->super.disk_count)
 		violate(w, "fence",
@@ -199,28 +208,102 @@ static bool shows_phase_two(struct world *w, const struct host *h, const struct 
 	       b.instance == epoch && b.bal > 0;
 }
 
-void oracle_fence_read(struct world *w, struct host *h, const struct disk_op *op)
+/* A region that was read behind a write: of the slot (§8), or of a state. */
+static void read_behind(struct world *w, const struct disk_op *op, struct claim_seen *s,
+			uint32_t volume)
 {
-	struct rf_core_volume v;
-	uint32_t volume, other, node, half;
-	struct claim_seen *s;
+	uint32_t other, node, half;
+	struct rf_state state;
 
-	if (!is_region(w, op, &volume))
-		return;
+	if (op->late || !superseded(w, op, volume, s->epoch))
+		return; /* of a late one the core hears nothing */
+	switch (oracle_stride(w, op->write_stride, &other, &node, &half)) {
+	case STRIDE_SLOT:
+		s->superseded = true;
+		break;
+	case STRIDE_STATE:
+		if (rf_state_decode(op->data, &w->super.id, volume, node, half, &state) ==
+		    RF_RECORD_OK)
+			s->put = state.version;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Its own claim of this volume, or NULL: it claims and leads nothing there. */
+static struct claim_seen *claim(struct world *w, const struct host *h, uint32_t volume)
+{
+	struct claim_seen *s = seen(w, h, volume);
+	struct rf_core_volume v;
+
 	rf_core_volume(rf_node_core(h->node), volume, &v);
 	if (v.role < RF_ROLE_EXCLUDING || v.role > RF_ROLE_ACTIVE || v.owner != h->id ||
 	    v.owner_incarnation != h->incarnation)
-		return;
-	s = seen(w, h, volume);
+		return NULL;
 	if (s->epoch != v.epoch)
 		*s = (struct claim_seen){.epoch = v.epoch};
-	if (!op->writes && shows_phase_two(w, h, op, volume, v.epoch))
+	return s;
+}
+
+static void states_read(struct world *w, const struct host *h, const struct disk_op *op,
+			uint32_t volume)
+{
+	const uint8_t *cell = disk_cell(w, op->disk, rf_geo_ballot(&w->super, volume, h->id));
+	struct claim_seen *s = claim(w, h, volume);
+	struct rf_ballot b;
+
+	if (s && rf_ballot_decode(cell, &w->super.id, volume, h->id, &b) == RF_RECORD_OK &&
+	    b.instance == s->epoch && b.bal > 0)
+		s->states |= (uint8_t)(1u << op->disk);
+}
+
+void oracle_fence_read(struct world *w, struct host *h, const struct disk_op *op)
+{
+	uint32_t volume, node, half;
+	struct claim_seen *s;
+
+	if (!op->writes && op->read_count > 2 &&
+	    oracle_stride(w, op->read_stride, &volume, &node, &half) == STRIDE_STATE) {
+		states_read(w, h, op, volume);
+		return;
+	}
+	if (!is_region(w, op, &volume))
+		return;
+	s = claim(w, h, volume);
+	if (!s)
+		return;
+	if (op->writes)
+		read_behind(w, op, s, volume);
+	else if (shows_phase_two(w, h, op, volume, s->epoch))
 		s->fresh |= (uint8_t)(1u << op->disk);
-	/* §8: a renewal is [write own slot -> read the region]; of a late one the core
-	 * hears nothing */
-	if (op->writes && !op->late &&
-	    oracle_stride(w, op->write_stride, &other, &node, &half) == STRIDE_SLOT)
-		s->superseded |= superseded(w, op, volume, v.epoch);
+}
+
+static void check_states(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	const struct claim_seen *s = seen(w, h, d->volume);
+	uint32_t disks = 0;
+
+	if (s->epoch != d->epoch)
+		return;
+	for (uint32_t i = 0; i < w->super.disk_count; i++)
+		disks += s->states >> i & 1;
+	if (2 * disks <= w->super.disk_count)
+		violate(w, "fence",
+			"n%u has loaded the state of vol=%u from %u of %u disks that have its "
+			"ballot",
+			h->id, d->volume, disks, w->super.disk_count);
+}
+
+static void check_put(struct world *w, struct host *h, const struct rf_decision *d)
+{
+	const struct claim_seen *s = seen(w, h, d->volume);
+
+	if (s->epoch == d->epoch && s->put && s->put == d->a)
+		violate(w, "fence",
+			"n%u acknowledges version %llu on vol=%u, what it read supersedes %llu",
+			h->id, (unsigned long long)d->a, d->volume,
+			(unsigned long long)d->epoch);
 }
 
 /* §5, §7: three unrelated majorities need not share a disk. */
