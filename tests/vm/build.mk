@@ -35,7 +35,7 @@ check-vm: $(vm_bin) $(vm_programs)
 	@tests/vm/run $(VM)
 
 check-vm-debug: $(vm_bin) $(vm_programs)
-	@RF_VM_LIMIT=1500 RF_VM_APPEND=rf.cycles=100 tests/vm/run debug:basics,hold,faults,driver,cycles
+	@RF_VM_LIMIT=1500 RF_VM_APPEND="rf.cycles=100 rf.slow=8" tests/vm/run debug:basics,hold,driver,cycles
 
 bench-gate: $(vm_bin)
 	@tests/vm/bench

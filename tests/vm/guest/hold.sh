@@ -44,7 +44,7 @@ expire_now
 hold_one flush
 start=$(clock)
 wait $held
-within "held no longer than the hold time, ms" 0 900 $((($(clock) - start) / 1000000))
+within "held no longer than the hold time, ms" 0 $((900 * SLOW)) $((($(clock) - start) / 1000000))
 is "a held flush fails" ENODEV "$(cat /tmp/held)"
 is "expired for good" expired "$(field why)"
 drop_gate
@@ -94,11 +94,11 @@ drop_gate
 
 # To the millisecond: no write is submitted and admitted after the deadline.
 make_gate 3000 500 0
-deadline=$(($(clock) + 2500000000))
+deadline=$(($(clock) + 2500000000 * SLOW))
 msg grant 5 $deadline $LIFE && ok "grant for the storm"
 # shellcheck disable=SC2046 # three words are wanted
-set -- $(rfvm storm $DEV 4)
+set -- $(rfvm storm $DEV $((4 * SLOW)))
 over=$((($1 - deadline) / 1000))
 [ $over -le 0 ] && ok "last admitted write was submitted $((-over)) us before the deadline, of $3" || not_ok "a write submitted $over us after the deadline succeeded"
-within "refused from then on, us" 0 100000 $((($2 - deadline) / 1000))
+within "refused from then on, us" 0 $((100000 * SLOW)) $((($2 - deadline) / 1000))
 drop_gate
