@@ -31,7 +31,7 @@ $(eval $(call rf_program,rf-sim,tests/sim/main.c,librf-sim librf-core))
 SEEDS ?= 1..2000
 JOBS ?= 2
 
-.PHONY: sim check-sim check-sim-short
+.PHONY: sim check-sim check-sim-short check-mutants
 sim: $(B)/bin/rf-sim
 	@$(B)/bin/rf-sim --seeds $(SEEDS) --jobs $(JOBS)
 
@@ -41,5 +41,11 @@ check-sim: $(B)/bin/rf-sim
 check-sim-short: $(B)/bin/rf-sim
 	@$(B)/bin/rf-sim --seeds 1..50 --jobs 2
 
+# One build carries all mutants: the rule that is gone is chosen at run time.
+check-mutants:
+	@$(MAKE) --no-print-directory VARIANT=mutant \
+		EXTRA_CFLAGS="-DRF_MUTANT=rf_mutant -Itests/sim" build/mutant/bin/rf-sim
+	@JOBS=$(JOBS) tests/sim/check-mutants build/mutant/bin/rf-sim
+
 FAST_LEVELS += check-sim-short
-CHECK_LEVELS += check-sim
+CHECK_LEVELS += check-sim check-mutants
