@@ -22,6 +22,7 @@ RF_SIM_SOURCES := \
 	tests/sim/oracle_state.c \
 	tests/sim/oracle_write.c \
 	tests/sim/say.c \
+	tests/sim/scale.c \
 	tests/sim/target.c \
 	tests/sim/world.c
 
@@ -31,7 +32,7 @@ $(eval $(call rf_program,rf-sim,tests/sim/main.c,librf-sim librf-core))
 SEEDS ?= 1..2000
 JOBS ?= 2
 
-.PHONY: sim check-sim check-sim-short check-mutants
+.PHONY: sim sim-scale check-sim check-sim-short check-mutants
 sim: $(B)/bin/rf-sim
 	@$(B)/bin/rf-sim --seeds $(SEEDS) --jobs $(JOBS)
 
@@ -40,6 +41,10 @@ check-sim: $(B)/bin/rf-sim
 
 check-sim-short: $(B)/bin/rf-sim
 	@$(B)/bin/rf-sim --seeds 1..50 --jobs 2
+
+# Growth on paper: what 3 to 128 nodes and 1 to 256 volumes cost.
+sim-scale: $(B)/bin/rf-sim
+	@$(B)/bin/rf-sim --scale
 
 # One build carries all mutants: the rule that is gone is chosen at run time.
 check-mutants:

@@ -229,6 +229,16 @@ void fault_event(struct world *w)
 	fault_next(w);
 }
 
+/* An order to this life that it has not read yet. */
+static bool ordered(struct world *w, const struct host *h)
+{
+	const uint8_t *cell = disk_cell(w, 0, rf_geo_mailbox(&w->super, h->id));
+	struct rf_mailbox m;
+
+	return rf_mailbox_decode(cell, &w->super.id, h->id, &m) == RF_RECORD_OK &&
+	       m.order == RF_ORDER_STOP && m.incarnation == h->incarnation;
+}
+
 /* What only a restart mends: a stop order that was obeyed, and own promises that
  * could not be read when this life began. */
 static bool needs_restart(struct world *w, struct host *h)
@@ -237,7 +247,7 @@ static bool needs_restart(struct world *w, struct host *h)
 	struct rf_core_volume v;
 
 	rf_core_self(rf_node_core(h->node), &self);
-	if (self.health & RF_HEALTH_STOPPED)
+	if (self.health & RF_HEALTH_STOPPED || ordered(w, h))
 		return true;
 	for (uint32_t i = 0; i < w->super.volumes; i++) {
 		rf_core_volume(rf_node_core(h->node), i, &v);

@@ -28,7 +28,7 @@ struct options {
 	uint64_t first, last;
 	uint32_t jobs, nodes, disks, volumes;
 	const char *profile, *mutant;
-	bool trace, stop;
+	bool trace, stop, scale;
 };
 
 struct sums { /* shared by the jobs */
@@ -49,6 +49,7 @@ static void usage(void)
 {
 	fprintf(stderr, "usage: rf-sim --seeds A..B [--jobs N] [--profile NAME] [--trace]\n"
 			"              [--nodes N] [--disks N] [--volumes N] [--stop]\n"
+			"       rf-sim --scale\n"
 #ifdef RF_MUTANT
 			"              [--mutant NAME | --mutants]\n"
 #endif
@@ -197,6 +198,8 @@ static int parse(struct options *o, int argc, char **argv)
 
 		if (!strcmp(name, "--trace"))
 			o->trace = true;
+		else if (!strcmp(name, "--scale"))
+			o->scale = true;
 		else if (!strcmp(name, "--stop"))
 			o->stop = true;
 		else if (!value)
@@ -248,8 +251,10 @@ int main(int argc, char **argv)
 {
 	struct options o = {.first = 1, .last = 0, .jobs = 1};
 
-	if (parse(&o, argc, argv) < 0 || o.last < o.first)
+	if (parse(&o, argc, argv) < 0 || (!o.scale && o.last < o.first))
 		usage();
+	if (o.scale)
+		return scale_run();
 	if (o.mutant)
 		choose_mutant(o.mutant);
 	sums = mmap(NULL, sizeof(*sums), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,

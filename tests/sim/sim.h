@@ -103,7 +103,7 @@ struct packet {
 	struct packet *next;
 	uint32_t index, uses, from, len;
 	uint64_t incarnation, counter;
-	uint8_t data[256];
+	uint8_t data[RF_MESSAGE_BYTES];
 };
 
 #define REPLAYS 64u
@@ -298,6 +298,9 @@ void operator_stop(struct world *w, uint32_t node);
 void fault_next(struct world *w);
 void fault_event(struct world *w);
 void faults_over(struct world *w);
+
+/* ---- scale.c: what growth costs ---- */
+int scale_run(void);
 
 /* ---- say.c ---- */
 const char *say_name(uint32_t code);
