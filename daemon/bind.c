@@ -377,6 +377,7 @@ static void port_say(void *world, const struct rf_decision *s)
 	if (name)
 		snprintf(ev.volume, sizeof(ev.volume), "%s", name);
 	rf_control_event(d->control, &ev);
+	p->left |= s->code == RF_SAY_LEFT;
 	if (s->code == RF_SAY_JOIN_REFUSED)
 		rf_log(RF_LOG_ERR, "node-id %u is in use by host %s: this host does not join",
 		       s->node, rf_core_holder(rf_node_core(p->node)));

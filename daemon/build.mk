@@ -32,6 +32,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/config_value.c \
 	daemon/decision.c \
 	daemon/identity.c \
+	daemon/life.c \
 	daemon/log.c \
 	daemon/main.c \
 	daemon/node.c \

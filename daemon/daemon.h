@@ -18,6 +18,7 @@
 #include "io/loop.h"
 #include "io/net.h"
 #include "io/seal.h"
+#include "life.h"
 #include "node.h"
 
 struct daemon;
@@ -31,6 +32,8 @@ struct part {
 	struct rf_disks *disks;
 	struct rf_timer timer;
 	bool joined, halted;
+	bool left; /* nothing of it can land: its slot says FREE, or was never written */
+	char life[RF_LIFE_PATH_BYTES];      /* the mark that it has not left yet */
 	uint32_t reason;                    /* of the halt, RF_CAUSE_* */
 	uint32_t config_of[RF_VOLUMES_MAX]; /* configuration index by number; UINT32_MAX */
 };

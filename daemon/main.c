@@ -195,8 +195,10 @@ static void leave(struct daemon *d)
 	rf_notify_stopping();
 	rf_notify_extend(leave_limit_ms(d) + 5000);
 	e.admin.verb = RF_ADMIN_SHUTDOWN;
-	for (uint32_t i = 0; i < d->parts; i++)
+	for (uint32_t i = 0; i < d->parts; i++) {
+		d->part[i]->left = false;
 		rf_bind_event(d->part[i], &e);
+	}
 }
 
 static void signalled(struct rf_op *op, int res, bool more)
@@ -329,6 +331,14 @@ static int run(struct daemon *d)
 	return code;
 }
 
+/* The marks of lives that left cleanly, or did not even begin. */
+static void end_lives(struct daemon *d)
+{
+	for (uint32_t i = 0; i < d->parts; i++)
+		if (d->part[i]->left)
+			rf_life_end(d->part[i]->life);
+}
+
 static void end(struct daemon *d)
 {
 	rf_control_close(d->control);
@@ -359,9 +369,12 @@ int main(int argc, char **argv)
 	code = open_signals(d);
 	if (!code)
 		code = rf_start(d, o.socket);
-	if (code)
+	if (code) {
+		end_lives(d);
 		return code;
+	}
 	code = run(d);
+	end_lives(d);
 	end(d);
 	return code;
 }

@@ -88,7 +88,21 @@ static int open_area(struct daemon *d, uint32_t index)
 	return RF_EXIT_YES;
 }
 
-static int start_node(struct part *p, struct iovec *memory)
+/* §2.5: what the disk cannot tell of an earlier life, this host can. */
+static bool life_begin(struct part *p, const char *socket)
+{
+	char err[512];
+	bool crashed = rf_life_begin(p->life, socket, p->area.super.id.area,
+				     p->daemon->config.node, err, sizeof(err));
+
+	if (err[0])
+		rf_log(RF_LOG_WARNING,
+		       "%s: an earlier life counts as crashed, the start takes longer", err);
+	p->left = !crashed; /* nothing of this life was written yet */
+	return crashed;
+}
+
+static int start_node(struct part *p, const char *socket, struct iovec *memory)
 {
 	struct daemon *d = p->daemon;
 	const struct rf_super *s = &p->area.super;
@@ -104,6 +118,7 @@ static int start_node(struct part *p, struct iovec *memory)
 	cfg.unix_ns = (uint64_t)now.tv_sec * 1000000000u;
 	cfg.seed = d->incarnation ^ p->index;
 	read_host(&cfg);
+	cfg.crashed = life_begin(p, socket);
 	for (uint32_t i = 0; i < s->volumes; i++) {
 		uint32_t volume = p->config_of[i];
 
@@ -303,7 +318,7 @@ int rf_start(struct daemon *d, const char *socket)
 	if (!code)
 		rf_seal_keys(d->seal, &d->keys);
 	for (uint32_t i = 0; i < d->parts && !code; i++)
-		code = start_node(d->part[i], &memory[i]);
+		code = start_node(d->part[i], socket, &memory[i]);
 	if (!code && rf_loop_register(d->loop, memory, d->parts) != 0)
 		code = rf_give_up(RF_EXIT_AGAIN,
 				  "disk buffers cannot be registered with io_uring: "

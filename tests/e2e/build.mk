@@ -24,6 +24,7 @@ E2E_TESTS := \
 	tests/e2e/three-disks.sh \
 	tests/e2e/identity.sh \
 	tests/e2e/restart.sh \
+	tests/e2e/life.sh \
 	tests/e2e/alone.sh \
 	tests/e2e/hostile.sh \
 	tests/e2e/clocks.sh \
