@@ -218,6 +218,12 @@ void rf_ballot_begin(struct rf_core *c, struct volume *v)
 	phase_one(c, v, v->step.highest_mbal);
 }
 
+/* §5 "learn and stop", by whatever read it was learnt. */
+static bool overtaken(const struct volume *v)
+{
+	return v->decided >= v->mine.instance && v->my_epoch != v->mine.instance;
+}
+
 static void run_ballot(struct rf_core *c, struct volume *v)
 {
 	struct ballot_step *s = &v->step;
@@ -225,7 +231,9 @@ static void run_ballot(struct rf_core *c, struct volume *v)
 
 	if (v->role != RF_ROLE_CLAIMING)
 		return;
-	if (verdict == RF_WON)
+	if (RF_RULE(LATER_STOP, overtaken(v)))
+		lose_ballot(c, v, FIND_LATER);
+	else if (verdict == RF_WON)
 		phase_done(c, v);
 	else if (verdict == RF_LOST || c->now - s->began_ns > 2 * c->lease_ns)
 		rf_campaign_abandon(c, v, c->hb_ns);
@@ -234,5 +242,7 @@ static void run_ballot(struct rf_core *c, struct volume *v)
 void rf_ballot_advance(struct rf_core *c, struct volume *v)
 {
 	run_ballot(c, v);
-	rf_push(c, &v->ballot); /* after the run: disks that were busy get the newest, too */
+	/* after the run: disks that were busy get the newest, too */
+	if (!RF_RULE(LATER_STOP, overtaken(v)))
+		rf_push(c, &v->ballot);
 }
