@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The VMs that the kernel module is tested in.
 #
+#   make check-vm-quick             of all below what `make check` runs: one boot a kernel
 #   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest; VM=6.1:hold,driver for some
 #   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
-#   make torture-gate MINUTES=30    random faults on three nodes with gates, in one VM
+#   make torture MINUTES=30         random faults on three nodes with gates, in one VM
 #   make bench-gate [ROUNDS=7]      the gate against dm-linear, in one VM
 
 VM ?= 6.1 6.12
 
-MINUTES ?= 30
+CHECK_LEVELS += check-vm-quick
 
-.PHONY: check-vm check-vm-debug bench-gate torture-gate
+.PHONY: check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
 vm_static = $(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
 
 $(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-core.a
@@ -34,12 +35,14 @@ vm_programs := $(addprefix $(B)/bin/,ringfenced ringfence ringfence-fencer)
 check-vm: $(vm_bin) $(vm_programs)
 	@tests/vm/run $(VM)
 
+check-vm-quick: $(vm_bin) $(vm_programs)
+	@RF_VM_LEVEL=vm-quick tests/vm/run $(VM:%=%:quick)
+
 check-vm-debug: $(vm_bin) $(vm_programs)
 	@RF_VM_LIMIT=1500 RF_VM_APPEND="rf.cycles=100 rf.slow=8" tests/vm/run debug:basics,hold,driver,cycles
 
 bench-gate: $(vm_bin)
 	@tests/vm/bench
 
-torture-gate: $(vm_bin) $(vm_programs)
-	@RF_VM_APPEND=rf.minutes=$(MINUTES) RF_VM_LIMIT=$$(($(MINUTES) * 120 + 600)) \
-		tests/vm/run $(firstword $(VM)):cluster
+torture torture-gate: $(vm_bin) $(vm_programs)
+	@tests/vm/torture $(MINUTES) $(firstword $(VM))

@@ -63,3 +63,4 @@ exec 4>&-
 wait
 is "the daemon's end shuts the gate" revoked "$(field why)"
 drop_gate
+unload_module

@@ -98,3 +98,4 @@ within "stuck reads are counted" 1 1000 "$(field check_errors)"
 dmsetup resume low
 drop_gate
 dmsetup remove low
+unload_module

@@ -83,3 +83,4 @@ if command -v mkfs.xfs >/dev/null; then
 else
 	echo "skip xfs: no mkfs.xfs"
 fi
+unload_module

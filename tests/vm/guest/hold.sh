@@ -102,3 +102,4 @@ over=$((($1 - deadline) / 1000))
 [ $over -le 0 ] && ok "last admitted write was submitted $((-over)) us before the deadline, of $3" || not_ok "a write submitted $over us after the deadline succeeded"
 within "refused from then on, us" 0 $((100000 * SLOW)) $((($2 - deadline) / 1000))
 drop_gate
+unload_module

@@ -73,3 +73,4 @@ grant() {
 own() { region epoch "$1" "${2:-2}" "${3:-$LIFE}"; }
 
 load_module() { insmod /dm-ringfence.ko || not_ok "the module does not load"; }
+unload_module() { rmmod dm_ringfence && ok "module unloads" || not_ok "module unloads"; }
