@@ -22,6 +22,7 @@ $(eval $(call rf_archive,librf-core,\
 	daemon/core/quorum.c \
 	daemon/core/timing.c \
 	daemon/core/view.c \
+	daemon/core/wake.c \
 ))
 
 $(eval $(call rf_program,ringfenced,\

@@ -21,12 +21,10 @@ static void fill_grants(const struct rf_core *c, struct rf_slot *s)
 
 		if (!w->candidate || w->candidate == c->me || w->until_ns <= c->now)
 			continue;
-		s->grants[n++] = (struct rf_grant){
-			.epoch = w->epoch,
-			.round = w->round,
-			.volume = (uint16_t)i,
-			.candidate = (uint8_t)w->candidate,
-		};
+		s->grants[n++] = (struct rf_grant){.epoch = w->epoch,
+						   .round = w->round,
+						   .volume = (uint16_t)i,
+						   .candidate = (uint8_t)w->candidate};
 	}
 }
 
@@ -64,20 +62,11 @@ static bool announced(const struct rf_core *c, const struct volume *v)
  * it (§2.5): should it then land late, as a ghost over a newer slot, it makes
  * others wait. If it said "closed" it would make them hurry.
  */
-static void fill_all_open(const struct rf_core *c, struct rf_slot *s)
-{
-	for (uint32_t i = 0; i < c->volumes; i++)
-		rf_bit_set(s->gate_open, i, true);
-}
-
 static void fill_gates(struct rf_core *c, struct rf_slot *s)
 {
-	if (RF_RULE(FIRST_OPEN, c->join.stage == JOIN_WRITE)) {
-		fill_all_open(c, s);
-		return;
-	}
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
+	bool first = RF_RULE(FIRST_OPEN, c->join.stage == JOIN_WRITE);
+
+	rf_each_volume (c, v) {
 		bool open = v->slot_open;
 
 		rf_assert(!open || (v->my_epoch && v->role >= RF_ROLE_OPENING));
@@ -86,9 +75,9 @@ static void fill_gates(struct rf_core *c, struct rf_slot *s)
 		if (!open && v->role == RF_ROLE_CLOSING && !v->closing.close_seq)
 			v->closing.close_seq = c->seq;
 		/* §8: the slot says OPEN before the gate opens */
-		rf_bit_set(s->gate_open, i,
-			   open && (RF_RULE(OPEN_BEFORE, true) || v->lease.opened));
-		rf_bit_set(s->leads, i,
+		rf_bit_set(s->gate_open, v->number,
+			   first || (open && (RF_RULE(OPEN_BEFORE, true) || v->lease.opened)));
+		rf_bit_set(s->leads, v->number,
 			   announced(c, v) && (open || v->role != RF_ROLE_CLOSING));
 	}
 }
@@ -96,9 +85,7 @@ static void fill_gates(struct rf_core *c, struct rf_slot *s)
 /* FREE promises the next life that nothing of this one will land any more (§2.5). */
 static bool may_free(const struct rf_core *c)
 {
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		const struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v) {
 		if (v->slot_open || v->role == RF_ROLE_CLOSING)
 			return false;
 		if (RF_RULE(FREE_IDLE, v->busy[OP_BALLOT] | v->busy[OP_EPOCH] |
@@ -149,11 +136,11 @@ static uint32_t chained_volume(const struct rf_core *c)
 {
 	uint32_t found = RF_NO_VOLUME;
 
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		if (c->volume[i].role == RF_ROLE_OPENING)
-			return i;
-		if (rf_renewing(&c->volume[i]) && found == RF_NO_VOLUME)
-			found = i;
+	rf_each_volume (c, v) {
+		if (v->role == RF_ROLE_OPENING)
+			return v->number;
+		if (rf_renewing(v) && found == RF_NO_VOLUME)
+			found = v->number;
 	}
 	return found;
 }
@@ -243,13 +230,10 @@ void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint
 
 static void read_leaders(struct rf_core *c)
 {
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		const struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v)
 		if (v->owner && v->owner != c->me && v->epoch_state == RF_EPOCH_CLAIMED &&
 		    v->owner <= c->nodes && c->peer[v->owner].asked_ns != c->now)
 			rf_peer_read(c, v->owner);
-	}
 }
 
 /* ---- telling everybody ---- */
@@ -273,8 +257,8 @@ static uint32_t led_count(const struct rf_core *c)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < c->volumes; i++)
-		n += announced(c, &c->volume[i]);
+	rf_each_volume (c, v)
+		n += announced(c, v);
 	return n;
 }
 
@@ -291,9 +275,7 @@ void rf_beat_send(struct rf_core *c)
 	m.heartbeat.parts = (uint8_t)(parts ? parts : 1);
 	rf_peers_fill(c, m.heartbeat.hears);
 	choose_echo(c, &m);
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		const struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v) {
 		if (!announced(c, v))
 			continue;
 		if (m.heartbeat.count == RF_HEARTBEAT_ENTRIES) {
@@ -303,9 +285,8 @@ void rf_beat_send(struct rf_core *c)
 		}
 		m.heartbeat.entries[m.heartbeat.count++] = (struct rf_msg_entry){
 			.epoch = v->my_epoch,
-			.volume = (uint16_t)i,
-			.role = v->slot_open ? RF_WIRE_ROLE_LEADER : RF_WIRE_ROLE_CLAIMED,
-		};
+			.volume = (uint16_t)v->number,
+			.role = v->slot_open ? RF_WIRE_ROLE_LEADER : RF_WIRE_ROLE_CLAIMED};
 	}
 	rf_emit_send(c, 0, &m);
 }

@@ -31,8 +31,8 @@ static uint32_t hears_count(const struct rf_core *c)
 {
 	uint32_t n = 1;
 
-	for (uint32_t j = 1; j <= c->nodes; j++)
-		n += j != c->me && rf_peer_hears(c, j);
+	rf_each_other (c, j)
+		n += rf_peer_hears(c, j);
 	return n;
 }
 
@@ -148,8 +148,8 @@ void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns)
 /* Votes of nodes that the network does not reach come through the slots. */
 static bool needs_slots(const struct rf_core *c)
 {
-	for (uint32_t j = 1; j <= c->nodes; j++)
-		if (j != c->me && rf_peer_moves(c, j) && !rf_peer_hears(c, j))
+	rf_each_other (c, j)
+		if (rf_peer_moves(c, j) && !rf_peer_hears(c, j))
 			return true;
 	return false;
 }
@@ -193,8 +193,7 @@ static void note_cause(struct rf_core *c, struct volume *v)
 					       : RF_CAUSE_SILENCE,
 		.suspect_us = released || v->epoch == 0 || !v->seen_ns
 				      ? 0
-				      : (uint32_t)((c->now - v->seen_ns) / 1000),
-	};
+				      : (uint32_t)((c->now - v->seen_ns) / 1000)};
 }
 
 static void begin(struct rf_core *c, struct volume *v)

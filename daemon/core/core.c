@@ -28,9 +28,8 @@ void rf_emit_say(struct rf_core *c, const struct volume *v, enum rf_say code, ui
 	if (c->says >= c->say_max)
 		return;
 	c->says++;
-	rf_emit(c, RF_DO_SAY)->say = (struct rf_decision){
-		code, v ? v->number : RF_NO_VOLUME, node, epoch, a, b,
-	};
+	rf_emit(c, RF_DO_SAY)->say =
+		(struct rf_decision){code, v ? v->number : RF_NO_VOLUME, node, epoch, a, b};
 }
 
 void rf_say_own(struct rf_core *c, const struct volume *v, enum rf_say code, uint64_t a,
@@ -99,13 +98,12 @@ void rf_halt(struct rf_core *c, uint32_t reason)
 	if (c->halted)
 		return;
 	c->halted = true;
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
-
-		rf_emit_withdraw(c, i);
+	rf_each_volume (c, v) {
+		rf_emit_withdraw(c, v->number);
 		if (v->my_epoch && v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_CLOSING) {
-			rf_emit_fence(c, RF_DO_REVOKE, i, v->my_epoch, c->incarnation, 0);
-			rf_emit(c, RF_DO_CANCEL)->cancel.volume = i;
+			rf_emit_fence(c, RF_DO_REVOKE, v->number, v->my_epoch, c->incarnation,
+				      0);
+			rf_emit(c, RF_DO_CANCEL)->cancel.volume = v->number;
 		}
 		rf_role_set(v, RF_ROLE_STOPPED);
 	}
@@ -195,19 +193,17 @@ size_t rf_core_io_max(const struct rf_core_config *cfg)
 
 static void init_volumes(struct rf_core *c)
 {
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
-
-		v->number = i;
-		v->candidate = rf_bit_get(c->cfg.candidate, i);
-		v->can = c->cfg.can[i];
+	rf_each_volume (c, v) {
+		v->number = (uint32_t)(v - c->volume);
+		v->candidate = rf_bit_get(c->cfg.candidate, v->number);
+		v->can = c->cfg.can[v->number];
 		v->role = RF_ROLE_JOINING;
 		v->look_ns = c->now;
 		v->leader_said = UINT32_MAX;
 		v->ballot.purpose = OP_BALLOT;
 		v->sector.purpose = OP_EPOCH;
 		v->history_push.purpose = OP_HISTORY;
-		v->ballot.volume = v->sector.volume = v->history_push.volume = i;
+		v->ballot.volume = v->sector.volume = v->history_push.volume = v->number;
 	}
 }
 
@@ -373,9 +369,7 @@ static void advance_endings(struct rf_core *c)
 
 	if (!c->leaving && !c->order_pending)
 		return;
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v) {
 		if (v->role >= RF_ROLE_CANDIDATE && v->role <= RF_ROLE_ACTIVE)
 			rf_lead_lose(c, v, c->leaving ? RF_CAUSE_SHUTDOWN : RF_CAUSE_ORDERED,
 				     0);
@@ -404,9 +398,7 @@ static void advance(struct rf_core *c)
 			advance_endings(c);
 		return;
 	}
-	for (uint32_t i = 0; i < c->volumes && !c->halted; i++) {
-		struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v) {
 		rf_region_look_advance(c, v);
 		rf_campaign_advance(c, v);
 		rf_ballot_advance(c, v);
@@ -447,8 +439,8 @@ static void advance_gap(struct rf_core *c, uint64_t now)
 		c->doubt_ns = now;
 		c->doubt_seen = 0;
 	}
-	for (uint32_t i = 0; i < c->volumes; i++)
-		c->volume[i].seen_ns = now;
+	rf_each_volume (c, v)
+		v->seen_ns = now;
 }
 
 void rf_core_step(struct rf_core *c, const struct rf_event *e, struct rf_effects *out)

@@ -18,14 +18,12 @@ void rf_sector_set(struct rf_core *c, struct volume *v, uint32_t state)
 	rf_assert(state == RF_EPOCH_CLAIMED ? rf_owning(v)
 					    : v->role == RF_ROLE_CLOSING && !v->slot_open);
 	v->sector.version++;
-	*r = (struct rf_epoch){
-		.seq = r->seq + 1,
-		.epoch = v->my_epoch,
-		.incarnation = c->incarnation,
-		.unix_ns = c->unix_ns,
-		.owner = c->me,
-		.state = state,
-	};
+	*r = (struct rf_epoch){.seq = r->seq + 1,
+			       .epoch = v->my_epoch,
+			       .incarnation = c->incarnation,
+			       .unix_ns = c->unix_ns,
+			       .owner = c->me,
+			       .state = state};
 	rf_epoch_encode(v->sector.bytes, &c->super.id, v->number, r);
 }
 
@@ -111,11 +109,9 @@ void rf_exclusion_slots(struct rf_core *c, struct volume *v, const struct op *op
 		v->read_retry_ns = c->now + c->hb_ns / 2;
 		return;
 	}
-	for (uint32_t j = 1; j <= c->nodes; j++) {
+	rf_each_other (c, j) {
 		const uint8_t *record = slots + 2ull * (j - 1) * c->super.id.stride_bytes;
 
-		if (j == c->me)
-			continue;
 		rf_peer_slot(c, j, op->disk, record);
 		merge_slot(c, v, j, op->disk, record);
 	}
@@ -147,7 +143,7 @@ static void believe_old_readings(struct rf_core *c, struct volume *v)
 		x->open = rf_bit_get(c->peer[j].gate_open, v->number);
 		x->seq = c->peer[j].disk_seq;
 		x->incarnation = c->peer[j].incarnation;
-		x->readable = 0x1f;
+		x->readable = (uint8_t)(DISK_BIT(c->disks) - 1);
 	}
 }
 #endif
@@ -166,12 +162,14 @@ static uint64_t expiry_of(struct rf_core *c, struct volume *v, uint32_t node)
 	if (readable && p->disk_seq == x->seq && p->incarnation == x->incarnation &&
 	    p->disk_seq_ns < read_ns)
 		read_ns = p->disk_seq_ns; /* t_r: this sequence first read then */
+#ifdef RF_MUTANT
 	else if (readable && !RF_RULE(SEQUENCE_RESTART, true))
 		read_ns = p->first_ns;
 	if (!RF_RULE(GRACE, true))
 		wait -= c->grace_ns;
 	if (!RF_RULE(EPSILON, true))
 		wait = c->lease_ns + c->grace_ns;
+#endif
 	/* never before a lease that could have been granted when phase 2 had not begun */
 	rf_assert(read_ns <= v->exclude.phase2_ns || !RF_RULE(SEQUENCE_RESTART, true));
 	return read_ns + wait;
@@ -179,11 +177,11 @@ static uint64_t expiry_of(struct rf_core *c, struct volume *v, uint32_t node)
 
 static void judge_nodes(struct rf_core *c, struct volume *v)
 {
-	for (uint32_t j = 1; j <= c->nodes; j++) {
+	rf_each_other (c, j) {
 		struct exclusion *x = &v->exclusion[j];
 		bool readable = rf_most(c, x->readable);
 
-		if (j == c->me || x->way || x->until_ns)
+		if (x->way || x->until_ns)
 			continue;
 		if (readable ? !x->open : !RF_RULE(UNREADABLE_OPEN, true)) {
 			out(c, v, j, RF_WAY_CLOSED);
@@ -204,13 +202,13 @@ static void judge_nodes(struct rf_core *c, struct volume *v)
  */
 void rf_exclusion_seen(struct rf_core *c, uint32_t node, const struct rf_slot *s)
 {
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
+	rf_each_volume (c, v) {
 		struct exclusion *x = &v->exclusion[node];
 
 		if (v->role != RF_ROLE_EXCLUDING || !x->until_ns || x->way)
 			continue;
-		if (s->seq > x->seq && !rf_bit_get(s->gate_open, i) && rf_most(c, x->readable))
+		if (s->seq > x->seq && !rf_bit_get(s->gate_open, v->number) &&
+		    rf_most(c, x->readable))
 			out(c, v, node, RF_WAY_ACKNOWLEDGED);
 	}
 }
@@ -260,10 +258,10 @@ static bool everybody_out(struct rf_core *c, struct volume *v)
 {
 	bool all = true;
 
-	for (uint32_t j = 1; j <= c->nodes; j++) {
+	rf_each_other (c, j) {
 		struct exclusion *x = &v->exclusion[j];
 
-		if (j == c->me || x->way)
+		if (x->way)
 			continue;
 		if (v->exclude.evicted)
 			out(c, v, j, RF_WAY_ABORTED);
@@ -281,8 +279,8 @@ static void poll(struct rf_core *c, struct volume *v)
 	if (c->now < v->exclude.poll_ns)
 		return;
 	v->exclude.poll_ns = c->now + c->hb_ns / 2;
-	for (uint32_t j = 1; j <= c->nodes; j++)
-		if (j != c->me && v->exclusion[j].until_ns && !v->exclusion[j].way)
+	rf_each_other (c, j)
+		if (v->exclusion[j].until_ns && !v->exclusion[j].way)
 			rf_peer_read(c, j);
 }
 

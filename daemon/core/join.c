@@ -84,13 +84,9 @@ void rf_join_slots(struct rf_core *c, uint32_t disk, const uint8_t *slots)
 static uint64_t watch_ns(const struct rf_core *c)
 {
 	const struct rf_timing *t = &c->super.timing;
-	uint64_t wait = t->slot_timeout_ms * RF_MS_NS;
+	uint64_t ms = rf_later(t->slot_timeout_ms, t->inflight_ms);
 
-	if (!RF_RULE(JOIN_WAIT, true))
-		return 0;
-	if (t->inflight_ms * RF_MS_NS > wait)
-		wait = t->inflight_ms * RF_MS_NS;
-	return c->expiry_ns > wait ? c->expiry_ns : wait;
+	return RF_RULE(JOIN_WAIT, true) ? rf_later(c->expiry_ns, ms * RF_MS_NS) : 0;
 }
 
 static void begin_watch(struct rf_core *c)
@@ -122,11 +118,10 @@ static void slots_read(struct rf_core *c)
 	 * still to come: the earlier life left when a majority had it. */
 	if (RF_RULE(FREE_EVERYWHERE, rf_count(j->agree) < c->disks))
 		j->unclean = true;
-	if (j->unclean) {
+	if (j->unclean)
 		begin_watch(c);
-	} else {
+	else
 		enter(c, JOIN_BALLOTS);
-	}
 }
 
 /* ---- watching, and the last look ---- */
@@ -152,8 +147,7 @@ static void look_watching(struct rf_core *c, uint32_t disk, const struct rf_slot
 	if (w->seq == s->seq && w->incarnation == s->incarnation)
 		return;
 	*w = (struct watched){.seq = s->seq, .incarnation = s->incarnation};
-	if (s->seq > j->old_seq)
-		j->old_seq = s->seq;
+	j->old_seq = rf_later(j->old_seq, s->seq);
 	if (first)
 		return;
 	if (j->moved & DISK_BIT(disk)) {
@@ -197,8 +191,8 @@ static void begin_revoke(struct rf_core *c)
 	enter(c, JOIN_REVOKE);
 	c->join.until_ns = c->now + c->lease_ns + c->grace_ns;
 	c->join.retry_ns = c->now;
-	for (uint32_t i = 0; i < c->volumes; i++)
-		c->volume[i].closing.drained = !c->volume[i].candidate;
+	rf_each_volume (c, v)
+		v->closing.drained = !v->candidate;
 }
 
 void rf_join_revoked(struct rf_core *c, uint32_t volume, uint32_t result)
@@ -215,15 +209,15 @@ static void revoke_old(struct rf_core *c)
 	struct join *j = &c->join;
 	bool due = again(c, &j->retry_ns), all = true;
 
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct closing *k = &c->volume[i].closing;
+	rf_each_volume (c, v) {
+		struct closing *k = &v->closing;
 
 		if (k->drained)
 			continue;
 		all = false;
 		if (due && !k->revoking) {
 			k->revoking = true;
-			rf_emit_fence(c, RF_DO_REVOKE, i, 0, j->old_incarnation, 0);
+			rf_emit_fence(c, RF_DO_REVOKE, v->number, 0, j->old_incarnation, 0);
 		}
 	}
 	/* An enforcement point that does not answer: its gates ran out by themselves
@@ -257,14 +251,12 @@ static void read_ballots(struct rf_core *c)
 {
 	bool due = again(c, &c->join.look_ns), all = true;
 
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v) {
 		if (rf_most(c, v->join_done))
 			continue;
 		all = false;
 		if (due)
-			rf_read(c, OP_REGION, i, 0, v->join_done);
+			rf_read(c, OP_REGION, v->number, 0, v->join_done);
 	}
 	if (all)
 		enter(c, JOIN_WRITE);
@@ -272,9 +264,7 @@ static void read_ballots(struct rf_core *c)
 
 static void adopt_promises(struct rf_core *c)
 {
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v) {
 		v->own_unreadable = !rf_most(c, v->own_readable);
 		if (v->own_unreadable)
 			rf_emit_say(c, v, RF_SAY_UNREADABLE, c->me, v->epoch, 0,
@@ -329,9 +319,7 @@ static void joined(struct rf_core *c)
 	enter(c, JOIN_DONE);
 	c->joined_ns = c->now;
 	c->beat_ns = c->now;
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v) {
 		rf_role_set(v, RF_ROLE_FOLLOWER);
 		v->seen_ns = c->now; /* whoever leads is owed the suspect time */
 		v->look_ns = 0;
@@ -340,54 +328,46 @@ static void joined(struct rf_core *c)
 	rf_say_own(c, NULL, RF_SAY_JOINED, c->generation, c->incarnation);
 }
 
-static void advance_stage(struct rf_core *c)
+/* ---- the stages ---- */
+
+static void read_slots(struct rf_core *c)
 {
 	struct join *j = &c->join;
 
-	switch (j->stage) {
-	case JOIN_READ:
-		if (rf_count(j->done) == c->disks ||
-		    (rf_most(c, j->done) && c->now - j->began_ns >= c->hb_ns)) {
-			slots_read(c);
-		} else if (again(c, &j->look_ns)) {
-			rf_read(c, OP_SLOTS, RF_NO_VOLUME, 0, j->done);
-		}
-		break;
-	case JOIN_WATCH:
+	if (rf_count(j->done) == c->disks ||
+	    (rf_most(c, j->done) && c->now - j->began_ns >= c->hb_ns))
+		slots_read(c);
+	else if (again(c, &j->look_ns))
+		rf_read(c, OP_SLOTS, RF_NO_VOLUME, 0, j->done);
+}
+
+static void watch(struct rf_core *c)
+{
+	read_own(c);
+	if (c->now >= c->join.until_ns && rf_most(c, c->join.done))
+		begin_revoke(c);
+}
+
+static void check(struct rf_core *c)
+{
+	if (rf_most(c, c->join.done))
+		joined(c);
+	else
 		read_own(c);
-		if (c->now >= j->until_ns && rf_count(j->done) >= rf_majority(c->disks))
-			begin_revoke(c);
-		break;
-	case JOIN_REVOKE:
-		revoke_old(c);
-		break;
-	case JOIN_BALLOTS:
-		read_ballots(c);
-		break;
-	case JOIN_WRITE:
-		write_life(c);
-		break;
-	case JOIN_SETTLE:
-		settle(c);
-		break;
-	case JOIN_CHECK:
-		if (rf_most(c, j->done))
-			joined(c);
-		else
-			read_own(c);
-		break;
-	case JOIN_DONE:
-		break;
-	}
 }
 
 /* A stage that begins does its first work at once: nothing else may wake it. */
 void rf_join_advance(struct rf_core *c)
 {
-	enum join_stage before;
+	static void (*const stage[JOIN_DONE])(struct rf_core *) = {
+		[JOIN_READ] = read_slots,   [JOIN_WATCH] = watch,
+		[JOIN_REVOKE] = revoke_old, [JOIN_BALLOTS] = read_ballots,
+		[JOIN_WRITE] = write_life,  [JOIN_SETTLE] = settle,
+		[JOIN_CHECK] = check};
+	enum join_stage before = JOIN_DONE;
 
-	do {
+	while (c->join.stage != before && c->join.stage != JOIN_DONE && !c->halted) {
 		before = c->join.stage;
-		advance_stage(c);
-	} while (c->join.stage != before && !c->halted);
+		stage[before](c);
+	}
 }

@@ -147,14 +147,12 @@ void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint
 	rf_say_own(c, v, RF_SAY_LOSING, cause, 0);
 	rf_role_set(v, RF_ROLE_CLOSING);
 	v->exclude.evicting = false;
-	v->closing = (struct closing){
-		.cause = cause,
-		.to = to,
-		.since_ns = c->now,
-		.worked = worked,
-		.quiet = !worked,
-		.by_epoch = ended_by(v, cause),
-	};
+	v->closing = (struct closing){.cause = cause,
+				      .to = to,
+				      .since_ns = c->now,
+				      .worked = worked,
+				      .quiet = !worked,
+				      .by_epoch = ended_by(v, cause)};
 	v->holdoff_ns = c->now + holdoff(c, cause);
 	v->history.end_cause = cause;
 	revoke(c, v); /* §8: the gate first */

@@ -151,14 +151,9 @@ void rf_read(struct rf_core *c, enum purpose purpose, uint32_t volume, uint32_t 
 static struct op *op_find(struct rf_core *c, uint32_t id)
 {
 	uint32_t index = id & 0xffff;
-	struct op *op;
+	struct op *op = index && index <= c->ops ? &c->op[index - 1] : NULL;
 
-	if (index == 0 || index > c->ops)
-		return NULL;
-	op = &c->op[index - 1];
-	if (op->purpose == OP_NONE || op->generation != id >> 16)
-		return NULL;
-	return op;
+	return op && op->purpose != OP_NONE && op->generation == id >> 16 ? op : NULL;
 }
 
 static void note_latency(struct rf_core *c, const struct op *op)
@@ -166,12 +161,8 @@ static void note_latency(struct rf_core *c, const struct op *op)
 	uint64_t us = (c->now - op->begun_ns) / 1000;
 	uint32_t us32 = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 
-	if (op->writes)
-		c->write_us = us32;
-	else
-		c->read_us = us32;
-	if (us32 > c->worst_us)
-		c->worst_us = us32;
+	*(op->writes ? &c->write_us : &c->read_us) = us32;
+	c->worst_us = (uint32_t)rf_later(c->worst_us, us32);
 	if (us * 1000 > c->lease_ns / 3)
 		c->health |= RF_HEALTH_SLOW_DISK;
 }
@@ -377,9 +368,9 @@ void rf_push_retry(struct rf_core *c)
 			set_free(c, op);
 	}
 	push_again(c, &c->slot);
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		push_again(c, &c->volume[i].sector);
-		push_again(c, &c->volume[i].history_push);
+	rf_each_volume (c, v) {
+		push_again(c, &v->sector);
+		push_again(c, &v->history_push);
 	}
 }
 

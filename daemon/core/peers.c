@@ -94,6 +94,17 @@ static void begin_life(struct rf_core *c, uint32_t node, const struct rf_slot *s
 		rf_emit_say(c, NULL, RF_SAY_PEER_LIFE, node, 0, s->incarnation, s->generation);
 }
 
+/* A sequence was read or heard: a life sign if it is a new one. */
+static bool moves(const struct rf_core *c, struct peer *p, uint64_t seq)
+{
+	if (seq <= p->seq)
+		return false;
+	p->seq = seq;
+	p->moved_ns = c->now;
+	p->lost_said = false;
+	return true;
+}
+
 static void copy_slot(struct peer *p, const struct rf_slot *s)
 {
 	p->state = s->state;
@@ -110,13 +121,12 @@ static void copy_slot(struct peer *p, const struct rf_slot *s)
 static void slot_on_volumes(struct rf_core *c, uint32_t node, const struct rf_slot *s,
 			    bool moved)
 {
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
+	rf_each_volume (c, v) {
 		bool same = v->owner == node && v->owner_incarnation == s->incarnation;
 
 		if (v->owner != node || v->epoch_state != RF_EPOCH_CLAIMED)
 			continue;
-		if (same && rf_bit_get(s->leads, i)) {
+		if (same && rf_bit_get(s->leads, v->number)) {
 			if (moved)
 				v->seen_ns = c->now;
 		} else if (moved) {
@@ -168,17 +178,12 @@ void rf_peer_slot(struct rf_core *c, uint32_t node, uint32_t disk, const uint8_t
 	if (s.seq < p->disk_seq)
 		return;
 	p->read_ns = c->now;
-	moved = s.seq > p->seq;
 	if (s.seq > p->disk_seq) {
 		p->disk_seq = s.seq;
 		p->disk_seq_ns = c->now; /* §2.4, §7: t_r, taken after the read */
 		p->seq_disk = (uint8_t)disk;
 	}
-	if (moved) {
-		p->seq = s.seq;
-		p->moved_ns = c->now;
-		p->lost_said = false;
-	}
+	moved = moves(c, p, s.seq);
 	rf_assert(p->incarnation == s.incarnation && p->seq >= p->disk_seq);
 	copy_slot(p, &s);
 	if (c->join.stage != JOIN_DONE)
@@ -219,11 +224,7 @@ static void heartbeat(struct rf_core *c, uint32_t from, const struct rf_msg *m)
 	memcpy(p->hears, m->heartbeat.hears, sizeof(p->hears));
 	p->clock_ns = m->heartbeat.clock_ns;
 	p->clock_at_ns = c->now;
-	if (m->heartbeat.slot_seq > p->seq) {
-		p->seq = m->heartbeat.slot_seq;
-		p->moved_ns = c->now;
-		p->lost_said = false;
-	}
+	moves(c, p, m->heartbeat.slot_seq);
 	if (m->heartbeat.echo == c->me && m->heartbeat.echo_ns <= c->now) {
 		uint64_t ns = c->now - m->heartbeat.echo_ns;
 		uint64_t held = m->heartbeat.echo_held_us * 1000ull;
@@ -317,13 +318,13 @@ static bool worth_scanning(const struct rf_core *c, uint32_t node, bool searchin
 
 static bool searching(const struct rf_core *c)
 {
-	for (uint32_t i = 0; i < c->volumes; i++)
-		if (c->volume[i].role <= RF_ROLE_CANDIDATE && rf_leaderless(c, &c->volume[i]))
+	rf_each_volume (c, v)
+		if (v->role <= RF_ROLE_CANDIDATE && rf_leaderless(c, v))
 			return true;
 	/* Somebody beats whom I do not hear: who else does? One that was dead may have
 	 * come back on that side of a cut, and make it the larger one. */
-	for (uint32_t j = 1; j <= c->nodes; j++)
-		if (j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j))
+	rf_each_other (c, j)
+		if (rf_peer_beats(c, j) && !rf_peer_hears(c, j))
 			return true;
 	return false;
 }
@@ -373,11 +374,11 @@ uint32_t rf_peers_rank(const struct rf_core *c)
 {
 	uint32_t rank = 0, mine = hears_living(c, c->me);
 
-	for (uint32_t j = 1; j <= c->nodes; j++) {
+	rf_each_other (c, j) {
 		const struct peer *p = &c->peer[j];
 		uint32_t hears;
 
-		if (j == c->me || !rf_peer_moves(c, j) ||
+		if (!rf_peer_moves(c, j) ||
 		    p->health & (RF_HEALTH_PAUSED | RF_HEALTH_BARRED | RF_HEALTH_STOPPED))
 			continue;
 		hears = hears_living(c, j);
@@ -388,38 +389,31 @@ uint32_t rf_peers_rank(const struct rf_core *c)
 	return rank;
 }
 
-struct company { /* nodes whose slots beat, and those of them that are heard, with me */
-	uint32_t beating, heard;
-};
-
 /*
  * §4: a leader that hears fewer than half of the nodes whose slots beat resigns
  * after the isolation time, so that the larger side can go on. When no unheard
  * node hears more than I do there is no larger side: with the whole network
  * gone every leader would resign in turn, for nothing.
  */
-static bool isolated(const struct rf_core *c, struct company *out)
+static bool isolated(const struct rf_core *c, uint32_t *beating, uint32_t *heard)
 {
-	uint32_t beating = 1, heard = 1, larger = 0;
+	bool larger = false;
 
-	for (uint32_t j = 1; j <= c->nodes; j++) {
-		if (j == c->me)
-			continue;
-		beating += rf_peer_beats(c, j);
-		heard += rf_peer_beats(c, j) && rf_peer_hears(c, j);
+	rf_each_other (c, j) {
+		*beating += rf_peer_beats(c, j);
+		*heard += rf_peer_beats(c, j) && rf_peer_hears(c, j);
 	}
-	for (uint32_t j = 1; j <= c->nodes; j++)
-		larger += j != c->me && rf_peer_beats(c, j) && !rf_peer_hears(c, j) &&
-			  rf_map_count(c->peer[j].hears, c->nodes) > heard;
-	*out = (struct company){beating, heard};
-	return 2 * heard < beating && larger;
+	rf_each_other (c, j)
+		larger |= rf_peer_beats(c, j) && !rf_peer_hears(c, j) &&
+			  rf_map_count(c->peer[j].hears, c->nodes) > *heard;
+	return 2 * *heard < *beating && larger;
 }
 
 void rf_peers_isolation(struct rf_core *c)
 {
-	struct company with;
+	uint32_t beating = 1, heard = 1; /* nodes whose slots beat, those I hear; with me */
 
-	if (!isolated(c, &with)) {
+	if (!isolated(c, &beating, &heard)) {
 		c->isolated_ns = 0;
 		return;
 	}
@@ -427,12 +421,10 @@ void rf_peers_isolation(struct rf_core *c)
 		c->isolated_ns = c->now;
 	if (c->now - c->isolated_ns < c->isolation_ns)
 		return;
-	for (uint32_t i = 0; i < c->volumes; i++) {
-		struct volume *v = &c->volume[i];
-
+	rf_each_volume (c, v) {
 		if (!rf_owning(v))
 			continue;
-		rf_say_own(c, v, RF_SAY_ISOLATED, with.heard, with.beating);
+		rf_say_own(c, v, RF_SAY_ISOLATED, heard, beating);
 		rf_lead_lose(c, v, RF_CAUSE_ISOLATED, 0);
 	}
 }

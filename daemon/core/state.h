@@ -307,6 +307,17 @@ struct rf_core {
 	size_t arena_used, arena_max;
 };
 
+/* ---- walks: all volumes; all nodes but this one, by id ---- */
+#define rf_each_volume(c, v) \
+	for (struct volume *v = (c)->volume; v < (c)->volume + (c)->volumes; v++)
+#define rf_each_other(c, j) for (uint32_t j = rf_other((c), 0); j; j = rf_other((c), j))
+static inline uint32_t rf_other(const struct rf_core *c, uint32_t after)
+{
+	uint32_t j = after + 1 == c->me ? after + 2 : after + 1;
+
+	return j <= c->nodes ? j : 0;
+}
+
 static inline uint64_t rf_later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
