@@ -28,6 +28,7 @@ LIBEXECDIR ?= $(PREFIX)/libexec/ringfence
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+OCFDIR ?= $(PREFIX)/lib/ocf/resource.d
 
 # ---- where this variant is built ----
 
@@ -220,7 +221,7 @@ check: all
 
 # What is installed, all of it by name.
 HEADERS := claim control fence format gate key limits rule wire
-MANPAGES := nbdkit-ringfence-plugin.1 ringfence.conf.5 ringfence-format.5 dm-ringfence.7 \
+MANPAGES := nbdkit-ringfence-plugin.1 ringfence.conf.5 ringfence-format.5 dm-ringfence.7 ocf_ringfence_volume.7 \
 	ringfence-protocol.7 ringfence-timing.7 ringfence.8 ringfenced.8 ringfence-dump.8 \
 	ringfence-fencer.8 ringfence-format.8 ringfence-keygen.8 ringfence-resign.8 \
 	ringfence-run.8 ringfence-status.8
@@ -240,6 +241,7 @@ install: all
 	$(call rf_install,0755,$(SBINDIR),$(filter $(B)/bin/ringfenced,$(rf_built)))
 	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
 	$(call rf_install,0755,$(LIBEXECDIR),$(filter $(B)/bin/ringfence-fencer,$(rf_built)))
+	$(call rf_install,0755,$(OCFDIR)/ringfence,tools/agents/ocf/volume)
 	$(call rf_install,0755,$(PLUGINDIR),$(PLUGINS:%=$(B)/lib/%.so))
 	$(call rf_install,0644,$(COMPLETIONDIR),tools/completion/ringfence)
 	$(foreach s,1 5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),\

@@ -32,7 +32,8 @@ E2E_TESTS := \
 	tests/e2e/hooks.sh \
 	tests/e2e/format.sh \
 	tests/e2e/fence.sh \
-	tests/e2e/fencer.sh
+	tests/e2e/fencer.sh \
+	tests/e2e/ocf.sh
 
 CHECK_LEVELS += check-e2e
 

@@ -17,6 +17,7 @@ expected() {
 	echo "755 usr/bin/ringfence"
 	echo "755 usr/libexec/ringfence/ringfence-fencer"
 	echo "755 ${plugins#/}/nbdkit-ringfence-plugin.so"
+	echo "755 usr/lib/ocf/resource.d/ringfence/volume"
 	echo "644 usr/share/bash-completion/completions/ringfence"
 }
 if ! diff <(expected | sort) <(cd "$inst" && find . -type f -printf '%m %P\n' | sort); then
