@@ -17,20 +17,37 @@ static void grow(struct heap *h)
 		abort();
 }
 
-void heap_push(struct heap *h, const struct happening *e)
+/* Up from place i, to where it belongs. */
+static void rise(struct heap *h, uint32_t i, struct happening moving)
 {
-	struct happening moving = *e;
-	uint32_t i = h->count;
-
-	if (h->count == h->capacity)
-		grow(h);
-	moving.order = ++h->order;
-	h->count++;
 	while (i && before(&moving, &h->item[(i - 1) / 4])) {
 		h->item[i] = h->item[(i - 1) / 4];
 		i = (i - 1) / 4;
 	}
 	h->item[i] = moving;
+}
+
+void heap_push(struct heap *h, const struct happening *e)
+{
+	struct happening moving = *e;
+
+	if (h->count == h->capacity)
+		grow(h);
+	moving.order = ++h->order;
+	rise(h, h->count++, moving);
+}
+
+/* A parent comes before its children in the array: one walk does. */
+void heap_sooner(struct heap *h, uint32_t host, uint64_t then, uint64_t now)
+{
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct happening e = h->item[i];
+
+		if (e.host != host || e.at != then || e.kind == EV_RESUME)
+			continue;
+		e.at = now;
+		rise(h, i, e);
+	}
 }
 
 static uint32_t least_child(const struct heap *h, uint32_t i)

@@ -241,7 +241,7 @@ void host_reboot(struct world *w, struct host *h)
 	h->boot++;
 	h->crashed = false;
 	h->base = w->now;
-	h->shown = 1000000000ull;
+	h->shown = 1; /* no boot clock is ahead of the death of the boot before */
 	h->last_ns = 0;
 }
 
@@ -265,6 +265,8 @@ void host_pause(struct world *w, struct host *h, uint64_t ns, bool vm)
 void host_resume(struct world *w, struct host *h)
 {
 	w->oracles->paused[h->index] = w->now;
+	if (h->paused_until > w->now) /* sooner than planned: so is what waits for it */
+		heap_sooner(&w->heap, h->index, h->paused_until, w->now);
 	h->paused_until = 0;
 	if (h->vm_paused) {
 		h->vm_paused = false;

@@ -66,6 +66,8 @@ struct heap {
 
 void heap_push(struct heap *h, const struct happening *e);
 bool heap_pop(struct heap *h, struct happening *out);
+/* What was put off for a host until `then` comes at `now`. */
+void heap_sooner(struct heap *h, uint32_t host, uint64_t then, uint64_t now);
 
 /* ---- disks ---- */
 
