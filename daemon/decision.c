@@ -63,6 +63,11 @@ const char *rf_role_word(uint32_t role)
 	return role <= RF_ROLE_LAST ? roles[role] : "?";
 }
 
+const char *rf_decision_name(uint32_t code)
+{
+	return code < RF_SAY_COUNT ? table[code].name : "?";
+}
+
 char rf_decision_level(uint32_t code)
 {
 	return code < RF_SAY_COUNT ? table[code].level : 'e';

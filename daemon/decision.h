@@ -20,6 +20,7 @@
 /* Writes at most bytes (NUL included); returns the length without the NUL. */
 size_t rf_decision_format(char *out, size_t bytes, const struct rf_decision *d,
 			  const char *volume);
+const char *rf_decision_name(uint32_t code); /* a constant */
 /* 'd', 'i', 'w' or 'e'. */
 char rf_decision_level(uint32_t code);
 /* What it means and, for w and e, what to do. A constant. */

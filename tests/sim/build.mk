@@ -6,6 +6,7 @@
 #   make check-mutants                  each rule removed once: an oracle must break
 
 RF_SIM_SOURCES := \
+	daemon/decision.c \
 	daemon/node.c \
 	tests/sim/atlas.c \
 	tests/sim/disk.c \
@@ -21,7 +22,6 @@ RF_SIM_SOURCES := \
 	tests/sim/oracle_live.c \
 	tests/sim/oracle_state.c \
 	tests/sim/oracle_write.c \
-	tests/sim/say.c \
 	tests/sim/scale.c \
 	tests/sim/target.c \
 	tests/sim/world.c

@@ -91,13 +91,13 @@ static void port_say(void *world, const struct rf_decision *d)
 {
 	struct host *h = world;
 	struct world *w = h->world;
-	char line[256];
+	char line[RF_DECISION_BYTES];
 
 	if (dead(h))
 		return;
 	if (w->trace) {
-		say_format(line, sizeof(line), w->now, h->id, d);
-		trace(w, "%s", line);
+		rf_decision_format(line, sizeof(line), d, NULL);
+		trace(w, "n%u %s", h->id, line);
 	}
 	if (d->code == RF_SAY_JOINED) {
 		h->joined = true;

@@ -30,8 +30,8 @@ static void check_out(struct world *w, struct host *h, const struct rf_decision 
 			continue;
 		violate(w, "fence",
 			"n%u says %s of epoch %llu on vol=%u while n%u may write under %llu",
-			h->id, say_name(d->code), (unsigned long long)d->epoch, d->volume,
-			other->id, (unsigned long long)other->gate[d->volume].epoch);
+			h->id, rf_decision_name(d->code), (unsigned long long)d->epoch,
+			d->volume, other->id, (unsigned long long)other->gate[d->volume].epoch);
 	}
 }
 
@@ -42,7 +42,7 @@ static void check_known(struct world *w, struct host *h, const struct rf_decisio
 	rf_core_volume(rf_node_core(h->node), d->volume, &v);
 	if (v.epoch > d->epoch)
 		violate(w, "fence", "n%u says %s of epoch %llu on vol=%u and knows %llu", h->id,
-			say_name(d->code), (unsigned long long)d->epoch, d->volume,
+			rf_decision_name(d->code), (unsigned long long)d->epoch, d->volume,
 			(unsigned long long)v.epoch);
 }
 
@@ -56,7 +56,7 @@ static void check_closed(struct world *w, struct host *h, const struct rf_decisi
 	if (g->in_flight || gate_admits(w, h, d->volume))
 		violate(w, "fence",
 			"n%u says %s of epoch %llu on vol=%u, its gate passes writes", h->id,
-			say_name(d->code), (unsigned long long)d->epoch, d->volume);
+			rf_decision_name(d->code), (unsigned long long)d->epoch, d->volume);
 }
 
 static void check_fresh(struct world *w, struct host *h, const struct rf_decision *d);
@@ -318,8 +318,8 @@ static void check_fresh(struct world *w, struct host *h, const struct rf_decisio
 		violate(w, "fence",
 			"n%u says %s of epoch %llu on vol=%u, its fresh read has its ballot on "
 			"%u of %u disks",
-			h->id, say_name(d->code), (unsigned long long)d->epoch, d->volume,
-			disks, w->super.disk_count);
+			h->id, rf_decision_name(d->code), (unsigned long long)d->epoch,
+			d->volume, disks, w->super.disk_count);
 }
 
 static void stops(struct world *w, struct host *h, uint32_t volume,

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "core/timing.h"
+#include "decision.h"
 #include "node.h"
 
 #include "atlas.h"
@@ -303,10 +304,5 @@ void faults_over(struct world *w);
 
 /* ---- scale.c: what growth costs ---- */
 int scale_run(void);
-
-/* ---- say.c ---- */
-const char *say_name(uint32_t code);
-void say_format(char *out, size_t size, uint64_t at_ns, uint32_t node,
-		const struct rf_decision *d);
 
 #endif
