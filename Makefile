@@ -152,6 +152,7 @@ endif
 -include tests/e2e/build.mk
 -include tests/e2e/tools.mk
 -include tests/nbd/build.mk
+-include tests/pacemaker/build.mk
 -include tests/vm/build.mk
 -include tests/bench/build.mk
 -include tests/coverage.mk

@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Nodes that have Pacemaker, for scripts that source this file, after lab.sh's
+# manner: pm_begin, pm_node NODE, in_pm NODE COMMAND, pm_kill NODE. The script that
+# sources it defines pm_cib: what the cluster is to do.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/lab.sh"
+
+declare -A PM_PID
+
+pm_needs() {
+	local x
+	for x in corosync pacemakerd cibadmin crm_mon crm_resource crm_attribute stonith_admin \
+		unshare nsenter; do
+		command -v "$x" >/dev/null || lab_skip "needs $x; run tools/bootstrap"
+	done
+}
+
+pm_corosync_conf() {
+	local i
+	cat <<-END
+		totem {
+			version: 2
+			cluster_name: lab
+			transport: knet
+			token: 2000
+			crypto_cipher: none
+			crypto_hash: none
+		}
+		quorum {
+			provider: corosync_votequorum
+		}
+		system {
+			sched_rr: no
+		}
+		logging {
+			to_stderr: yes
+			to_syslog: no
+			to_logfile: no
+		}
+		nodelist {
+	END
+	for ((i = 1; i <= LAB_N; i++)); do
+		cat <<-END
+			node {
+				ring0_addr: 10.99.0.$i
+				name: pm$i
+				nodeid: $i
+			}
+		END
+	done
+	say "}"
+}
+
+pm_dirs() {
+	local dir=$LAB/pm$1 x
+	mkdir -p "$dir"/{var/lib,var/log,etc}/corosync "$dir"/var/{lib,log}/pacemaker
+	for x in blackbox cib cores pengine; do
+		mkdir -p "$dir/var/lib/pacemaker/$x"
+	done
+	pm_cib >"$dir/var/lib/pacemaker/cib/cib.xml"
+	chmod 600 "$dir/var/lib/pacemaker/cib/cib.xml"
+	chown -R hacluster:haclient "$dir"/var/{lib,log}/pacemaker
+	pm_corosync_conf >"$dir/etc/corosync/corosync.conf"
+	lab_conf "$1" >"$dir/ringfence.conf"
+}
+
+# pm_begin NODES [format options]: what is installed is what the nodes see.
+pm_begin() {
+	pm_needs
+	lab_begin "$@"
+	"${MAKE:-make}" -s -C "$LAB_ROOT" install DESTDIR="$LAB/stage" PREFIX=/usr >"$LAB/install.log" 2>&1 ||
+		lab_fail "make install: $(tail "$LAB/install.log")"
+	ln -s stage/usr "$LAB/usr"
+	lab_target
+}
+
+# pm_node NODE [PROGRAM...]
+pm_node() {
+	local i=$1
+	shift
+	[ $# -gt 0 ] || set -- ringfenced corosync pacemakerd
+	pm_dirs "$i"
+	ip netns exec "$LAB_TAG-n$i" unshare --mount --ipc --pid --uts --fork --kill-child \
+		"$LAB_ROOT/tests/pacemaker/node" "$LAB/pm$i" "pm$i" "$@" >>"$LAB/pm$i/node.log" 2>&1 &
+	LAB_PIDS+=($!)
+	PM_PID[$i]=$!
+}
+
+# The first process of a node: the child of unshare.
+pm_first() {
+	cat "/proc/${PM_PID[$1]}/task/${PM_PID[$1]}/children"
+}
+
+# in_pm NODE COMMAND...
+in_pm() {
+	local first
+	first=$(pm_first "$1")
+	shift
+	timeout 30 nsenter -t "${first% }" -m -i -p -u -n -- "$@"
+}
+
+# pm_online NODE NAMES: as this node sees it, with quorum.
+pm_online() {
+	in_pm "$1" crm_mon -1 >"$LAB/mon" 2>&1 && grep -q "partition with quorum" "$LAB/mon" &&
+		grep -q "Online: \[ $2 \]" "$LAB/mon"
+}
+
+# The whole host at once, as when its power fails.
+pm_kill() {
+	kill -KILL "${PM_PID[$1]}"
+	wait "${PM_PID[$1]}" 2>/dev/null
+	unset "PM_PID[$1]"
+}
+
+# The node where a resource is promoted, as Pacemaker says.
+pm_promoted() {
+	in_pm "$1" crm_resource --resource "$2" --locate 2>/dev/null |
+		sed -n 's/.*is running on: \([^ ]*\) \(Promoted\|Master\).*/\1/p'
+}
