@@ -32,6 +32,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/config_check.c \
 	daemon/config_value.c \
 	daemon/decision.c \
+	daemon/helper.c \
 	daemon/identity.c \
 	daemon/life.c \
 	daemon/log.c \

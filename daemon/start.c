@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "daemon.h"
+#include "helper.h"
 #include "log.h"
 #include "reopen.h"
 
@@ -140,26 +141,6 @@ static int start_node(struct part *p, const char *socket, struct iovec *memory)
 
 /* ---- fencers ---- */
 
-/* The helper lies beside this program (a build tree) or in libexec. */
-static const char *fencer_path(void)
-{
-	static char path[512];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
-	char *slash;
-
-	path[n > 0 ? n : 0] = 0;
-	slash = strrchr(path, '/');
-	if (slash) {
-		strcpy(slash + 1, "ringfence-fencer");
-		if (access(path, X_OK) == 0)
-			return path;
-		strcpy(slash + 1, "../libexec/ringfence/ringfence-fencer");
-		if (access(path, X_OK) == 0)
-			return path;
-	}
-	return "ringfence-fencer";
-}
-
 struct fencer_args {
 	char text[RF_CONFIG_SETTINGS_MAX + RF_DISKS_MAX + 5][RF_CONFIG_PATH_BYTES + 16];
 	char *argv[RF_CONFIG_SETTINGS_MAX + RF_DISKS_MAX + 8];
@@ -187,7 +168,7 @@ static void fencer_args(struct fencer_args *a, struct daemon *d, uint32_t i)
 	bool none = !strcmp(v->fence, "expiry"), gate = !strcmp(v->fence, "gate");
 	char area[2 * RF_UUID_BYTES + 1];
 
-	a->argv[a->n++] = (char *)fencer_path();
+	a->argv[a->n++] = (char *)rf_helper_path("ringfence-fencer");
 	a->argv[a->n++] = none ? "none" : (char *)v->fence;
 	if (none)
 		return;

@@ -33,6 +33,10 @@ struct rf_driver {
 	bool (*event)(void *state, struct rf_fence_reply *reply);
 	/* The daemon is gone: revoke what can be revoked within a few seconds. */
 	void (*stop)(void *state);
+	/* Optional. For people, with no daemon behind it: make the volume's device, or
+	 * take it away. 0 or -errno (-EBUSY: in use), and one line in reply->text. */
+	int (*attach)(char *const *params, struct rf_fence_reply *reply);
+	int (*detach)(char *const *params, struct rf_fence_reply *reply);
 };
 
 extern const struct rf_driver rf_driver_gate;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ringfence-fencer DRIVER KEY=VALUE…
+ * ringfence-fencer --attach|--detach DRIVER KEY=VALUE…
  *
  * One per volume, started with the daemon, speaks fence.h on descriptor 3.
  * Requests are served in order; those that came while one was being served
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "ringfence/control.h"
 
 #define QUEUE_MAX 32u
 
@@ -204,16 +206,19 @@ static void usage(FILE *f)
 	unsigned i;
 
 	fprintf(f,
-		"usage: ringfence-fencer DRIVER [KEY=VALUE]...\n"
+		"usage: ringfence-fencer [--attach | --detach] DRIVER [KEY=VALUE]...\n"
 		"\n"
 		"Started by ringfenced, one for each volume; not for people.\n"
-		"Descriptor %d must be its socket.\n"
+		"Descriptor %d must be its socket, unless an option says otherwise.\n"
 		"\n"
 		"drivers:\n",
 		RF_FENCE_FD);
 	for (i = 0; i < sizeof(drivers) / sizeof(*drivers); i++)
 		fputs(drivers[i]->help, f);
-	fputs("\noptions:\n  --help               this text\n"
+	fputs("\noptions:\n  --attach             make the volume's device, say how it went, "
+	      "end\n"
+	      "  --detach             take it away (driver gate: name= only)\n"
+	      "  --help               this text\n"
 	      "  --version            version\n",
 	      f);
 }
@@ -250,8 +255,45 @@ static void set_signals(void)
 	sigaction(SIGPIPE, &ignored, NULL);
 }
 
+/* ---- by hand: ringfence attach, ringfence detach ---- */
+
+static int exit_code(int r)
+{
+	switch (-r) {
+	case 0:
+		return RF_EXIT_YES;
+	case EBUSY:
+		return RF_EXIT_NO;
+	case EACCES:
+	case EPERM:
+		return RF_EXIT_PERMISSION;
+	case EEXIST:
+		return RF_EXIT_UNSAFE;
+	case EINVAL:
+		return RF_EXIT_CONFIG;
+	default:
+		return RF_EXIT_IO;
+	}
+}
+
+static int by_hand(const struct rf_driver *d, bool attach, char *const *params)
+{
+	struct rf_fence_reply r = reply_begin(d);
+	int rc;
+
+	if (attach ? !d->attach : !d->detach) {
+		fprintf(stderr, "ringfence-fencer: driver %s makes no device\n", d->name);
+		return RF_EXIT_CONFIG;
+	}
+	rc = (attach ? d->attach : d->detach)(params, &r);
+	fprintf(rc ? stderr : stdout, "%s\n", r.text);
+	return exit_code(rc);
+}
+
 int main(int argc, char **argv)
 {
+	bool attach = argc > 2 && !strcmp(argv[1], "--attach");
+	bool detach = argc > 2 && !strcmp(argv[1], "--detach");
 	const struct rf_driver *d;
 
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
@@ -262,11 +304,15 @@ int main(int argc, char **argv)
 		puts("ringfence-fencer " RF_VERSION);
 		return 0;
 	}
+	argv += attach || detach;
+	argc -= attach || detach;
 	d = argc >= 2 ? find_driver(argv[1]) : NULL;
 	if (!d) {
 		usage(stderr);
 		return 2;
 	}
+	if (attach || detach)
+		return by_hand(d, attach, argv + 2);
 	if (!socket_there()) {
 		fprintf(stderr,
 			"ringfence-fencer: descriptor %d is no SOCK_SEQPACKET socket; "

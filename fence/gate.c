@@ -93,6 +93,23 @@ static bool set_param(struct gate *g, const char *key, size_t len, const char *v
 #undef IS
 }
 
+static int take_params(struct gate *g, char *const *params, char *err, size_t err_bytes)
+{
+	for (; *params; params++) {
+		const char *eq = strchr(*params, '=');
+
+		if (eq && set_param(g, *params, (size_t)(eq - *params), eq + 1))
+			continue;
+		snprintf(err, err_bytes, "driver gate: bad parameter %.80s", *params);
+		return -EINVAL;
+	}
+	if (*g->name && g->table.device && g->area.disks && g->have_area && g->have_node &&
+	    g->have_volume)
+		return 0;
+	snprintf(err, err_bytes, "driver gate needs name= device= disk= area= volume= node=");
+	return -EINVAL;
+}
+
 static int gate_start(void **state, char *const *params, char *err, size_t err_bytes)
 {
 	struct gate *g = calloc(1, sizeof(*g));
@@ -100,22 +117,10 @@ static int gate_start(void **state, char *const *params, char *err, size_t err_b
 
 	if (!g)
 		return -ENOMEM;
-	g->events_fd = -1;
-	for (; *params; params++) {
-		const char *eq = strchr(*params, '=');
-
-		if (eq && set_param(g, *params, (size_t)(eq - *params), eq + 1))
-			continue;
-		snprintf(err, err_bytes, "driver gate: bad parameter %.80s", *params);
+	rc = take_params(g, params, err, err_bytes);
+	if (rc) {
 		free(g);
-		return -EINVAL;
-	}
-	if (!*g->name || !g->table.device || !g->area.disks || !g->have_area || !g->have_node ||
-	    !g->have_volume) {
-		snprintf(err, err_bytes,
-			 "driver gate needs name= device= disk= area= volume= node=");
-		free(g);
-		return -EINVAL;
+		return rc;
 	}
 	rc = rf_dm_events_open(&g->events_fd);
 	if (rc) {
@@ -336,6 +341,79 @@ static void gate_begin(void *state)
 		fprintf(stderr, "ringfence-fencer: %s\n", reply.text);
 }
 
+/* ---- by hand: ringfence attach, ringfence detach ---- */
+
+static bool serves(const struct rf_dm_status *s)
+{
+	return s->ours && (s->state == RF_GATE_OPENING || s->state == RF_GATE_OPEN ||
+			   s->state == RF_GATE_HOLDING);
+}
+
+/* Nothing here takes a leadership away: a gate that serves an epoch is left alone. */
+static int hand_attach(char *const *params, struct rf_fence_reply *reply)
+{
+	struct rf_dm_status s;
+	struct gate g = {0};
+
+	reply->error = -take_params(&g, params, reply->text, sizeof(reply->text));
+	if (reply->error || !ask_status(&g, &s, reply))
+		return -(int)reply->error;
+	if (serves(&s)) {
+		rf_reply_text(reply, "/dev/mapper/%.60s is there already, for epoch %" PRIu64,
+			      g.name, s.epoch);
+		return 0;
+	}
+	if (!attach(&g, reply))
+		return -(int)reply->error;
+	rf_reply_text(reply, "/dev/mapper/%.60s is there, closed until this host leads",
+		      g.name);
+	return 0;
+}
+
+static int remove_gate(struct gate *g, struct rf_dm_status *s, struct rf_fence_reply *reply)
+{
+	char err[RF_FENCE_TEXT_BYTES] = "", who[100];
+	int r = s->open_count > 0 ? -EBUSY : 0;
+
+	if (!r && s->state == RF_GATE_SHUTTING && !drain(g, REVOKE_MS, reply))
+		return -(int)reply->error;
+	if (!r)
+		r = rf_dm_remove(g->name, err, sizeof(err));
+	if (r == -EBUSY) {
+		rf_dm_openers(s, who, sizeof(who));
+		rf_reply_text(reply, "gate %.30s is open:%s", g->name, who);
+	} else if (r) {
+		rf_reply_text(reply, "%s", err);
+	} else {
+		rf_reply_text(reply, "/dev/mapper/%.60s is gone", g->name);
+	}
+	return r;
+}
+
+/* Looks at no disk: they may be the reason. */
+static int hand_detach(char *const *params, struct rf_fence_reply *reply)
+{
+	struct rf_dm_status s;
+	struct gate g = {0};
+
+	if (!*params || strncmp(*params, "name=", 5) || !set_param(&g, "name", 4, *params + 5))
+		return rf_reply_text(reply, "driver gate: detach needs name="), -EINVAL;
+	if (!ask_status(&g, &s, reply))
+		return -(int)reply->error;
+	if (!s.exists)
+		return rf_reply_text(reply, "/dev/mapper/%.60s is not there", g.name), 0;
+	if (!s.ours)
+		return rf_reply_text(reply, "device %.60s is no gate: left alone", g.name),
+		       -EEXIST;
+	if (serves(&s) && s.open_count <= 0)
+		return rf_reply_text(reply,
+				     "gate %.60s serves epoch %" PRIu64
+				     ": first give the leadership up (ringfence resign)",
+				     g.name, s.epoch),
+		       -EBUSY;
+	return remove_gate(&g, &s, reply);
+}
+
 /* ---- the rest ---- */
 
 static void verify(struct gate *g, const struct rf_fence_request *q,
@@ -443,4 +521,6 @@ const struct rf_driver rf_driver_gate = {
 	.event_fd = gate_event_fd,
 	.event = gate_event,
 	.stop = gate_stop,
+	.attach = hand_attach,
+	.detach = hand_detach,
 };

@@ -2,6 +2,7 @@
 # The tool: disk commands need no daemon, cluster commands talk to one.
 
 $(eval $(call rf_program,ringfence,\
+	tools/cmd_attach.c \
 	tools/cmd_dump.c \
 	tools/cmd_events.c \
 	tools/cmd_format.c \
@@ -35,6 +36,14 @@ $(eval $(call rf_program,ringfence,\
 	tools/verify_disk.c \
 	tools/verify_volume.c \
 	tools/words.c \
+	daemon/area.c \
+	daemon/config.c \
+	daemon/config_check.c \
+	daemon/config_value.c \
+	daemon/decision.c \
+	daemon/helper.c \
+	daemon/identity.c \
+	daemon/log.c \
 ,librf-core librf-key,json-c smartcols blkid libsodium inih))
 
 $(eval $(call rf_test,cli,\

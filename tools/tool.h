@@ -96,6 +96,8 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(pause)     \
 	X(resume)    \
 	X(run)       \
+	X(attach)    \
+	X(detach)    \
 	X(nbd_name)
 
 #define X(name) extern const struct command cmd_##name;

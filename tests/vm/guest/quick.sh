@@ -7,7 +7,7 @@ fresh_disks() {
 	rmmod brd && modprobe brd rd_nr=5 rd_size=524288 max_part=0 || echo "not ok the RAM disks are still in use after $1"
 }
 
-for script in basics hold driver; do
+for script in basics hold driver attach; do
 	began $script
 	sh ./$script.sh
 	fresh_disks $script
