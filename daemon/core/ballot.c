@@ -94,8 +94,8 @@ static void decided(struct rf_core *c, struct volume *v)
 		return;
 	}
 	/* It owns e whether it lives or not. If it gives no sign, campaign for e+1. */
-	if (node >= 1 && node <= c->nodes && node != c->me &&
-	    c->peer[node].incarnation == incarnation && c->peer[node].moved_ns)
+	rf_assert(node >= 1 && node <= c->nodes); /* the codec saw to it */
+	if (node != c->me && c->peer[node].incarnation == incarnation && c->peer[node].moved_ns)
 		v->seen_ns = c->peer[node].moved_ns;
 	else
 		v->seen_ns = 0;
@@ -172,7 +172,7 @@ static void lose_ballot(struct rf_core *c, struct volume *v, enum finding found)
 	if (found == FIND_HIGHER)
 		rf_emit_say(c, v, RF_SAY_BALLOT_LOST, c->me, v->mine.instance, v->step.number,
 			    v->step.highest_mbal);
-	else if (found == FIND_LATER)
+	else
 		rf_emit_say(c, v, RF_SAY_LEARNED, v->owner, v->epoch, v->owner,
 			    v->owner_incarnation);
 	rf_campaign_abandon(c, v, wait);
@@ -180,10 +180,13 @@ static void lose_ballot(struct rf_core *c, struct volume *v, enum finding found)
 
 static bool checked(const struct ballot_step *s, enum finding found)
 {
-	bool needed = s->phase == PHASE_TWO ? RF_RULE(PHASE2_CHECK, true)
-					    : RF_RULE(PHASE1_CHECK, true);
-
-	return found == FIND_GOOD || (found == FIND_HIGHER && !needed);
+#ifdef RF_MUTANT
+	if (found == FIND_HIGHER && !(s->phase == PHASE_TWO ? RF_RULE(PHASE2_CHECK, true)
+							    : RF_RULE(PHASE1_CHECK, true)))
+		return true;
+#endif
+	rf_assert(s->phase != PHASE_NONE);
+	return found == FIND_GOOD;
 }
 
 void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, bool wrote,
@@ -198,7 +201,7 @@ void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, bo
 		v->phase2 |= DISK_BIT(op->disk);
 	if (region)
 		rf_region_judge(c, v, op->disk, region, v->my_epoch);
-	if (v->role != RF_ROLE_CLAIMING || s->phase == PHASE_NONE || op->tag != s->id)
+	if (v->role != RF_ROLE_CLAIMING || op->tag != s->id)
 		return;
 	found = region ? examine(c, v, region) : FIND_UNREADABLE;
 	if (found == FIND_UNREADABLE)

@@ -232,7 +232,7 @@ static void read_leaders(struct rf_core *c)
 {
 	rf_each_volume (c, v)
 		if (v->owner && v->owner != c->me && v->epoch_state == RF_EPOCH_CLAIMED &&
-		    v->owner <= c->nodes && c->peer[v->owner].asked_ns != c->now)
+		    c->peer[v->owner].asked_ns != c->now)
 			rf_peer_read(c, v->owner);
 }
 
@@ -295,8 +295,15 @@ void rf_beat_send(struct rf_core *c)
 
 static void leave(struct rf_core *c)
 {
-	if (!c->leaving || c->slot_record.state != RF_SLOT_FREE ||
-	    rf_slot_majority(c) < c->slot_record.seq)
+	bool freed = c->slot_record.state == RF_SLOT_FREE;
+
+	if (!c->leaving)
+		return;
+	/* as soon as it may be said, and once: a write that hangs must not make this
+	 * node write its slot as fast as the disk can */
+	if (!freed && may_free(c))
+		rf_slot_change(c);
+	if (!freed || rf_slot_majority(c) < c->slot_record.seq)
 		return;
 	rf_say_own(c, NULL, RF_SAY_LEFT, c->generation, 0);
 	rf_halt(c, RF_CAUSE_SHUTDOWN);
@@ -330,8 +337,7 @@ static void beat(struct rf_core *c)
 
 void rf_beat_advance(struct rf_core *c)
 {
-	if (c->halted)
-		return;
+	rf_assert(!c->halted && c->join.stage == JOIN_DONE);
 	leave(c);
 	if (c->halted)
 		return;

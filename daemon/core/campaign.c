@@ -130,7 +130,7 @@ void rf_campaign_mandate(struct rf_core *c, struct volume *v)
 	if (!able(c, v))
 		return;
 	v->campaign.mandate = true;
-	v->campaign.at_ns = c->now ? c->now : 1;
+	v->campaign.at_ns = c->now;
 }
 
 void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns)

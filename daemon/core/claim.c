@@ -7,9 +7,8 @@
 void rf_decided_learn(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t owner,
 		      uint64_t incarnation)
 {
+	rf_assert(epoch > v->epoch);
 	v->decided = rf_later(v->decided, epoch);
-	if (epoch <= v->epoch)
-		return;
 	v->epoch = epoch;
 	v->owner = owner;
 	v->owner_incarnation = incarnation;
@@ -86,7 +85,7 @@ void rf_region_look(struct rf_core *c, struct volume *v)
 {
 	if (v->look_ns)
 		return;
-	v->look_ns = c->now ? c->now : 1;
+	v->look_ns = c->now;
 	v->look_done = 0;
 }
 

@@ -95,8 +95,7 @@ void rf_emit_withdraw(struct rf_core *c, uint32_t volume)
 /* §3: all gates shut, then this life is over. */
 void rf_halt(struct rf_core *c, uint32_t reason)
 {
-	if (c->halted)
-		return;
+	rf_assert(!c->halted);
 	c->halted = true;
 	rf_each_volume (c, v) {
 		rf_emit_withdraw(c, v->number);
@@ -383,9 +382,7 @@ static void advance_endings(struct rf_core *c)
 		rf_slot_change(c);
 	}
 	if (c->leaving && c->join.stage != JOIN_DONE)
-		rf_halt(c, RF_CAUSE_SHUTDOWN);
-	else if (c->leaving && c->slot_record.state != RF_SLOT_FREE)
-		rf_slot_change(c); /* beat.c writes FREE, then halts */
+		rf_halt(c, RF_CAUSE_SHUTDOWN); /* once joined: beat.c writes FREE first */
 }
 
 static void advance(struct rf_core *c)
@@ -393,9 +390,10 @@ static void advance(struct rf_core *c)
 	if (c->halted)
 		return;
 	rf_join_advance(c);
-	if (c->join.stage != JOIN_DONE || c->halted) {
-		if (!c->halted)
-			advance_endings(c);
+	if (c->halted)
+		return;
+	if (c->join.stage != JOIN_DONE) {
+		advance_endings(c);
 		return;
 	}
 	rf_each_volume (c, v) {

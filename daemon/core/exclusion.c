@@ -124,9 +124,7 @@ static void out(struct rf_core *c, struct volume *v, uint32_t node, uint32_t way
 {
 	struct exclusion *x = &v->exclusion[node];
 
-	rf_assert(node != c->me && v->role == RF_ROLE_EXCLUDING);
-	if (x->way)
-		return;
+	rf_assert(node != c->me && v->role == RF_ROLE_EXCLUDING && !x->way);
 	x->way = way;
 	v->exclude.excluded_by |= way;
 	if (way != RF_WAY_CLOSED)

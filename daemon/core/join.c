@@ -366,7 +366,7 @@ void rf_join_advance(struct rf_core *c)
 		[JOIN_CHECK] = check};
 	enum join_stage before = JOIN_DONE;
 
-	while (c->join.stage != before && c->join.stage != JOIN_DONE && !c->halted) {
+	while (c->join.stage != before && c->join.stage != JOIN_DONE) {
 		before = c->join.stage;
 		stage[before](c);
 	}

@@ -34,13 +34,13 @@ static void history_change(struct rf_core *c, struct volume *v)
 /* Roles are numbered in the order of that life: a step up, or one of the ways out. */
 void rf_role_set(struct volume *v, enum rf_role role)
 {
-	bool up = role == v->role + 1 && role <= RF_ROLE_ACTIVE;
-	bool back = role == RF_ROLE_FOLLOWER &&
-		    (v->role == RF_ROLE_CANDIDATE || v->role == RF_ROLE_CLAIMING ||
-		     v->role == RF_ROLE_CLOSING);
-	bool lost = role == RF_ROLE_CLOSING && rf_owning(v);
+	enum rf_role was = v->role;
 
-	rf_assert(up || back || lost || role == RF_ROLE_STOPPED);
+	rf_assert((role == was + 1 && role <= RF_ROLE_ACTIVE) || role == RF_ROLE_STOPPED ||
+		  (role == RF_ROLE_FOLLOWER &&
+		   (was == RF_ROLE_CANDIDATE || was == RF_ROLE_CLAIMING ||
+		    was == RF_ROLE_CLOSING)) ||
+		  (role == RF_ROLE_CLOSING && rf_owning(v)));
 	rf_assert(role != RF_ROLE_FOLLOWER || !v->slot_open); /* CLOSED is said first */
 	v->role = role;
 }

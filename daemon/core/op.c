@@ -376,5 +376,6 @@ void rf_push_retry(struct rf_core *c)
 
 bool rf_push_settled(const struct rf_core *c, const struct push *p)
 {
-	return p->version && rf_majority_reaches(p->done, c->disks) >= p->version;
+	rf_assert(p->version);
+	return rf_majority_reaches(p->done, c->disks) >= p->version;
 }

@@ -44,7 +44,7 @@ static uint64_t wake_joining(const struct rf_core *c)
 
 uint64_t rf_core_wake_ns(const struct rf_core *c)
 {
-	uint64_t at = c->beat_ns ? c->beat_ns : 1;
+	uint64_t at = c->beat_ns;
 
 	if (c->halted)
 		return UINT64_MAX;

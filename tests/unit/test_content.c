@@ -49,6 +49,9 @@ static const struct change changes[] = {
 	{"super", {{321, 1, 4}}, BAD, "four quorum disks"},
 	{"super", {{321, 1, 5}, {320, 1, 4}}, OK, "the fifth of five disks"},
 	{"super", {{321, 1, 0}, {320, 1, 0}}, BAD, "no quorum disk"},
+	{"super", {{321, 1, 1}, {320, 1, 0}}, OK, "one quorum disk"},
+	{"super", {{322, 1, 2}}, OK, "at the end of a device"},
+	{"super", {{323, 1, 2}}, OK, "the other quorum rule"},
 	{"super", {{322, 1, 0}}, BAD, "no place"},
 	{"super", {{322, 1, 4}}, BAD, "an unknown place"},
 	{"super", {{322, 1, 3}}, OK, "a device of its own"},
@@ -103,7 +106,14 @@ static const struct change changes[] = {
 	{"epoch", {{80, 4, 0}}, BAD, "claimed by nobody"},
 	{"epoch", {{80, 4, 4}}, BAD, "claimed by a node that does not exist"},
 	{"epoch", {{64, 8, 0}, {72, 8, 0}, {80, 8, (uint64_t)RF_EPOCH_NONE << 32}}, OK, "none"},
+	{"epoch", {{64, 8, 0}, {84, 4, RF_EPOCH_NONE}}, BAD, "no epoch, with an owner"},
+	{"epoch",
+	 {{64, 8, 0}, {80, 8, (uint64_t)RF_EPOCH_NONE << 32}},
+	 BAD,
+	 "no epoch, with an incarnation"},
 	/* ballot */
+	{"ballot", {{64, 8, 0}, {72, 8, 0}}, BAD, "a vote in no instance"},
+	{"ballot", {{64, 8, 0}, {72, 8, 0}, {80, 8, 0}}, BAD, "a value of no instance"},
 	{"ballot", {{80, 8, 0x0503}}, BAD, "bal above mbal (§5)"},
 	{"ballot", {{80, 8, 0x0502}}, OK, "phase 2: bal is mbal"},
 	{"ballot", {{64, 8, 0}}, BAD, "a ballot of no instance"},
@@ -118,6 +128,8 @@ static const struct change changes[] = {
 	{"state", {{80, 4, 64 * 4096 - 511}}, BAD, "too long a payload"},
 	{"state", {{64, 8, 0}}, BAD, "content under epoch 0"},
 	{"state", {{64, 8, 0}, {72, 8, 0}, {80, 8, 0}}, OK, "no state yet"},
+	{"state", {{64, 8, 0}, {72, 8, 0}}, BAD, "a length of no state"},
+	{"state", {{64, 8, 0}, {72, 8, 0}, {80, 4, 0}}, BAD, "a checksum of no state"},
 	/* history */
 	{"history", {{80, 4, 0}}, BAD, "an epoch of nobody"},
 	{"history", {{80, 4, 4}}, BAD, "an owner that does not exist"},
@@ -129,6 +141,7 @@ static const struct change changes[] = {
 	{"history", {{108, 4, 0}}, OK, "no predecessor"},
 	{"history", {{211, 1, 'x'}}, BAD, "bytes behind the host name"},
 	{"history", {{64, 8, 0}}, BAD, "unused, with an owner"},
+	{"history", {{64, 8, 0}, {80, 4, 0}}, BAD, "unused, with an incarnation"},
 };
 
 static void content_is_checked(void **state)

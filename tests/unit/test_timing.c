@@ -76,6 +76,22 @@ static void each_inequality_at_its_edge(void **state)
 	}
 }
 
+/* No value may be missing, and none is longer than an hour. */
+static void every_value_counts(void **state)
+{
+	const uint32_t values = sizeof(struct rf_timing) / sizeof(uint32_t);
+
+	(void)state;
+	for (uint32_t i = 0; i < values; i++) {
+		struct rf_timing none = fast(), hour = fast();
+
+		((uint32_t *)&none)[i] = 0;
+		((uint32_t *)&hour)[i] = 3600001;
+		assert_int_equal(rf_timing_check(&none, 0), RF_TIMING_ZERO);
+		assert_int_not_equal(rf_timing_check(&hour, 0), RF_TIMING_OK);
+	}
+}
+
 /* §9: L < 3·HB + 2·worst measured R is refused; S > L too. */
 static void lease_and_patience(void **state)
 {
@@ -208,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(profiles_hold),
 		cmocka_unit_test(each_inequality_at_its_edge),
+		cmocka_unit_test(every_value_counts),
 		cmocka_unit_test(lease_and_patience),
 		cmocka_unit_test(every_rule_has_words),
 		cmocka_unit_test(the_failover_of_the_essay),
