@@ -28,6 +28,7 @@ LIBEXECDIR ?= $(PREFIX)/libexec/ringfence
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+DATADIR ?= $(PREFIX)/share/ringfence
 OCFDIR ?= $(PREFIX)/lib/ocf/resource.d
 
 # ---- where this variant is built ----
@@ -152,7 +153,7 @@ endif
 -include tests/e2e/build.mk
 -include tests/e2e/tools.mk
 -include tests/nbd/build.mk
--include tests/pacemaker/build.mk
+-include tests/agents/build.mk
 -include tests/vm/build.mk
 -include tests/bench/build.mk
 -include tests/coverage.mk
@@ -243,6 +244,8 @@ install: all
 	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
 	$(call rf_install,0755,$(LIBEXECDIR),$(filter $(B)/bin/ringfence-fencer,$(rf_built)))
 	$(call rf_install,0755,$(OCFDIR)/ringfence,tools/agents/ocf/volume)
+	$(call rf_install,0755,$(DATADIR)/keepalived,tools/agents/keepalived/notify)
+	$(call rf_install,0644,$(DATADIR)/keepalived,tools/agents/keepalived/keepalived.conf)
 	$(call rf_install,0755,$(PLUGINDIR),$(PLUGINS:%=$(B)/lib/%.so))
 	$(call rf_install,0644,$(COMPLETIONDIR),tools/completion/ringfence)
 	$(foreach s,1 5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),\

@@ -3,19 +3,11 @@
 #
 # Nodes that have Pacemaker, for scripts that source this file, after lab.sh's
 # manner: pm_begin, pm_node NODE, in_pm NODE COMMAND, pm_kill NODE. The script that
-# sources it defines pm_cib: what the cluster is to do.
+# sources it defines pm_cib: what Pacemaker is to do.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lab.sh"
 
 declare -A PM_PID
-
-pm_needs() {
-	local x
-	for x in corosync pacemakerd cibadmin crm_mon crm_resource crm_attribute stonith_admin \
-		unshare nsenter; do
-		command -v "$x" >/dev/null || lab_skip "needs $x; run tools/bootstrap"
-	done
-}
 
 pm_corosync_conf() {
 	local i
@@ -53,22 +45,33 @@ pm_corosync_conf() {
 	say "}"
 }
 
-pm_dirs() {
-	local dir=$LAB/pm$1 x
-	mkdir -p "$dir"/{var/lib,var/log,etc}/corosync "$dir"/var/{lib,log}/pacemaker
+# What a node has under /etc, /var/lib and /var/log of its own.
+pm_etc() {
+	mkdir -p "$1/corosync"
+	pm_corosync_conf >"$1/corosync/corosync.conf"
+}
+
+pm_var() {
+	local x
+	mkdir -p "$1"/{lib,log}/{corosync,pacemaker}
 	for x in blackbox cib cores pengine; do
-		mkdir -p "$dir/var/lib/pacemaker/$x"
+		mkdir -p "$1/lib/pacemaker/$x"
 	done
-	pm_cib >"$dir/var/lib/pacemaker/cib/cib.xml"
-	chmod 600 "$dir/var/lib/pacemaker/cib/cib.xml"
-	chown -R hacluster:haclient "$dir"/var/{lib,log}/pacemaker
-	pm_corosync_conf >"$dir/etc/corosync/corosync.conf"
+	pm_cib >"$1/lib/pacemaker/cib/cib.xml"
+	chmod 600 "$1/lib/pacemaker/cib/cib.xml"
+	chown -R hacluster:haclient "$1"/{lib,log}/pacemaker
+}
+
+pm_dirs() {
+	local dir=$LAB/pm$1
+	mkdir -p "$dir"/{etc,var/lib,var/log}
+	pm_etc "$dir/etc"
+	[[ " ${*:2} " != *" pacemakerd "* ]] || pm_var "$dir/var"
 	lab_conf "$1" >"$dir/ringfence.conf"
 }
 
 # pm_begin NODES [format options]: what is installed is what the nodes see.
 pm_begin() {
-	pm_needs
 	lab_begin "$@"
 	"${MAKE:-make}" -s -C "$LAB_ROOT" install DESTDIR="$LAB/stage" PREFIX=/usr >"$LAB/install.log" 2>&1 ||
 		lab_fail "make install: $(tail "$LAB/install.log")"
@@ -81,9 +84,9 @@ pm_node() {
 	local i=$1
 	shift
 	[ $# -gt 0 ] || set -- ringfenced corosync pacemakerd
-	pm_dirs "$i"
+	pm_dirs "$i" "$@"
 	ip netns exec "$LAB_TAG-n$i" unshare --mount --ipc --pid --uts --fork --kill-child \
-		"$LAB_ROOT/tests/pacemaker/node" "$LAB/pm$i" "pm$i" "$@" >>"$LAB/pm$i/node.log" 2>&1 &
+		"$LAB_ROOT/tests/agents/node" "$LAB/pm$i" "pm$i" "$@" >>"$LAB/pm$i/node.log" 2>&1 &
 	LAB_PIDS+=($!)
 	PM_PID[$i]=$!
 }

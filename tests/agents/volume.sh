@@ -50,6 +50,9 @@ pm_cib() {
 	END
 }
 
+for x in corosync pacemakerd cibadmin crm_mon crm_resource crm_attribute; do
+	command -v $x >/dev/null || lab_skip "needs $x; run tools/bootstrap"
+done
 pm_begin 3
 for i in 1 2 3; do pm_node $i; done
 must 60 "three nodes online" pm_online 1 "pm1 pm2 pm3"

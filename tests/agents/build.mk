@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The agents under Debian's own Pacemaker and keepalived, in namespaces.
+
+AGENT_TESTS := \
+	tests/agents/keepalived.sh \
+	tests/agents/volume.sh
+
+CHECK_LEVELS += check-agents
+
+.PHONY: check-agents check-pacemaker
+
+check-agents: all
+	+@MAKE='$(MAKE)' tests/lib/run agents $(AGENT_TESTS)
+
+check-pacemaker: all
+	+@MAKE='$(MAKE)' tests/lib/run pacemaker tests/agents/volume.sh
