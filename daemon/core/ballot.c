@@ -148,16 +148,11 @@ static enum finding examine(struct rf_core *c, struct volume *v, const uint8_t *
 	return found;
 }
 
-static bool still_warranted(const struct rf_core *c, const struct volume *v)
-{
-	return rf_leaderless(c, v) && !c->paused && !c->stopped && !c->leaving;
-}
-
 static void phase_done(struct rf_core *c, struct volume *v)
 {
 	if (v->step.phase == PHASE_TWO) {
 		decided(c, v);
-	} else if (!still_warranted(c, v)) {
+	} else if (!rf_leaderless(c, v) || c->paused) { /* no longer warranted */
 		rf_emit_say(c, v, RF_SAY_CAMPAIGN_OVER, c->me, v->mine.instance, 0, 0);
 		rf_campaign_abandon(c, v, c->hb_ns);
 	} else {

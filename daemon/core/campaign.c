@@ -16,11 +16,6 @@ static uint64_t next_epoch(const struct volume *v)
 	return v->decided + 1;
 }
 
-static uint64_t vote_time(const struct rf_core *c)
-{
-	return rf_later(c->suspect_ns / 2, 2 * c->hb_ns);
-}
-
 static bool able(const struct rf_core *c, const struct volume *v)
 {
 	return v->candidate && !v->own_unreadable && !c->paused && !c->barred && !c->stopped &&
@@ -84,7 +79,7 @@ static void consider(struct rf_core *c, struct volume *v)
 	v->vote = (struct vote){.candidate = r->candidate,
 				.epoch = r->epoch,
 				.round = r->round,
-				.until_ns = c->now + vote_time(c)};
+				.until_ns = c->now + rf_later(c->suspect_ns / 2, 2 * c->hb_ns)};
 	rf_emit_say(c, v, RF_SAY_GRANT_VOTE, r->candidate, r->epoch, r->round, 0);
 	answer(c, v, r, true);
 	if (r->by_slot || !rf_peer_hears(c, r->candidate))

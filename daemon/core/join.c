@@ -98,6 +98,12 @@ static void begin_watch(struct rf_core *c)
 	rf_say_own(c, NULL, RF_SAY_JOIN_WAIT, wait, c->join.old_generation);
 }
 
+static void begin_ballots(struct rf_core *c)
+{
+	enter(c, JOIN_BALLOTS);
+	c->join.until_ns = c->now + c->hb_ns;
+}
+
 static void slots_read(struct rf_core *c)
 {
 	struct join *j = &c->join;
@@ -121,7 +127,7 @@ static void slots_read(struct rf_core *c)
 	if (j->unclean)
 		begin_watch(c);
 	else
-		enter(c, JOIN_BALLOTS);
+		begin_ballots(c);
 }
 
 /* ---- watching, and the last look ---- */
@@ -148,6 +154,7 @@ static void look_watching(struct rf_core *c, uint32_t disk, const struct rf_slot
 		return;
 	*w = (struct watched){.seq = s->seq, .incarnation = s->incarnation};
 	j->old_seq = rf_later(j->old_seq, s->seq);
+	j->old_generation = rf_later(j->old_generation, s->generation); /* §3: only up */
 	if (first)
 		return;
 	if (j->moved & DISK_BIT(disk)) {
@@ -226,7 +233,7 @@ static void revoke_old(struct rf_core *c)
 		return;
 	if (!all)
 		rf_say_own(c, NULL, RF_SAY_UNDRAINED, c->now - j->began_ns, 0);
-	enter(c, JOIN_BALLOTS);
+	begin_ballots(c);
 }
 
 /* ---- own promises ---- */
@@ -247,12 +254,22 @@ void rf_join_region(struct rf_core *c, struct volume *v, uint32_t disk, const ui
 		v->mine.seq = b.seq;
 }
 
+/*
+ * Read on a majority. Where one copy is torn (A1) that is not enough at once: a disk
+ * that answers a little later may have the promise that makes the majority.
+ */
+static bool promises_known(const struct rf_core *c, const struct volume *v)
+{
+	return rf_most(c, v->own_readable) || rf_count(v->join_done) == c->disks ||
+	       (rf_most(c, v->join_done) && c->now >= c->join.until_ns);
+}
+
 static void read_ballots(struct rf_core *c)
 {
 	bool due = again(c, &c->join.look_ns), all = true;
 
 	rf_each_volume (c, v) {
-		if (rf_most(c, v->join_done))
+		if (promises_known(c, v))
 			continue;
 		all = false;
 		if (due)
