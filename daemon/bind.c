@@ -336,6 +336,8 @@ static int port_hook(void *world, const struct rf_effect *e)
 
 	if (volume == UINT32_MAX)
 		return -ENOENT;
+	if (e->hook.hook == RF_HOOK_RECONCILE)
+		rf_keep_load(d, volume, e->hook.epoch);
 	c.sequence = ++d->managed[volume].sequence;
 	snprintf(c.event, sizeof(c.event), "%s", event_name(e->hook.hook));
 	snprintf(c.role, sizeof(c.role), "%s", down ? "follower" : "leader");
@@ -377,6 +379,9 @@ static void port_say(void *world, const struct rf_decision *s)
 	if (name)
 		snprintf(ev.volume, sizeof(ev.volume), "%s", name);
 	rf_control_event(d->control, &ev);
+	if (volume != UINT32_MAX &&
+	    (s->code == RF_SAY_STATE_COMMITTED || s->code == RF_SAY_STATE_REFUSED))
+		rf_keep_settled(d, volume, s->code == RF_SAY_STATE_COMMITTED);
 	p->left |= s->code == RF_SAY_LEFT;
 	if (s->code == RF_SAY_JOIN_REFUSED)
 		rf_log(RF_LOG_ERR, "node-id %u is in use by host %s: this host does not join",

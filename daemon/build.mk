@@ -25,6 +25,9 @@ $(eval $(call rf_archive,librf-core,\
 	daemon/core/wake.c \
 ))
 
+# The payload of a committed state: the daemon's and the tool's.
+$(eval $(call rf_archive,librf-blob,daemon/blob.c))
+
 $(eval $(call rf_program,ringfenced,\
 	daemon/area.c \
 	daemon/bind.c \
@@ -34,6 +37,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/decision.c \
 	daemon/helper.c \
 	daemon/identity.c \
+	daemon/keep.c \
 	daemon/life.c \
 	daemon/log.c \
 	daemon/main.c \
@@ -43,6 +47,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/start.c \
 	daemon/status.c \
 	daemon/io/control.c \
+	daemon/io/control_keep.c \
 	daemon/io/control_tell.c \
 	daemon/io/disk.c \
 	daemon/io/fencer.c \
@@ -54,4 +59,4 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/io/net.c \
 	daemon/io/notify.c \
 	daemon/io/seal.c \
-,librf-core librf-key,liburing libsodium inih))
+,librf-core librf-blob librf-key,liburing libsodium inih))

@@ -18,6 +18,7 @@
 #include "io/loop.h"
 #include "io/net.h"
 #include "io/seal.h"
+#include "keep.h"
 #include "life.h"
 #include "node.h"
 
@@ -52,6 +53,7 @@ struct managed { /* a volume of the configuration */
 	uint64_t cancel_epoch;
 	bool control_quiet, hooks_quiet;
 	uint64_t sequence; /* of hook events */
+	struct rf_keep keep;
 };
 
 struct daemon {

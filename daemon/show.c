@@ -96,6 +96,7 @@ static bool row_volume(struct daemon *d, uint32_t volume, rf_control_row row, vo
 
 	rf_status_volume(&r, rf_node_core(m->part->node), &m->part->area.super, &about,
 			 rf_loop_clock_ns());
+	rf_keep_status(d, volume, &r);
 	return row(client, &r, sizeof(r));
 }
 
@@ -169,7 +170,9 @@ const struct rf_control_ops rf_show_control_ops = {.find = find,
 						   .node = node_known,
 						   .status = status,
 						   .admin = admin,
-						   .quiet = rf_bind_control_quiet};
+						   .quiet = rf_bind_control_quiet,
+						   .read = rf_keep_read,
+						   .change = rf_keep_change};
 
 /* ---- changes ---- */
 

@@ -128,6 +128,8 @@ static int start_node(struct part *p, const char *socket, struct iovec *memory)
 		rf_bit_set(cfg.candidate, i, d->config.volume[volume].priority != 0);
 		if (d->config.volume[volume].priority > cfg.priority)
 			cfg.priority = d->config.volume[volume].priority;
+		if (rf_keep_open(&d->managed[volume].keep, rf_geo_payload_bytes(s)) != 0)
+			return rf_give_up(RF_EXIT_AGAIN, "out of memory");
 	}
 	room = calloc(1, rf_node_bytes(&cfg));
 	if (!room || rf_bind_disks(p, memory) != 0)

@@ -14,10 +14,12 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_resign.c \
 	tools/cmd_run.c \
 	tools/cmd_slots.c \
+	tools/cmd_state.c \
 	tools/cmd_status.c \
 	tools/cmd_timing.c \
 	tools/cmd_verify.c \
 	tools/cmd_wait.c \
+	tools/cmd_work.c \
 	tools/ctl.c \
 	tools/disk.c \
 	tools/field.c \
@@ -27,6 +29,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/format_write.c \
 	tools/inequality.c \
 	tools/job.c \
+	tools/keep.c \
 	tools/locate.c \
 	tools/opt.c \
 	tools/out.c \
@@ -44,7 +47,7 @@ $(eval $(call rf_program,ringfence,\
 	daemon/helper.c \
 	daemon/identity.c \
 	daemon/log.c \
-,librf-core librf-key,json-c smartcols blkid libsodium inih))
+,librf-core librf-blob librf-key,json-c smartcols blkid libsodium inih))
 
 $(eval $(call rf_test,cli,\
 	tests/unit/test_cli.c \

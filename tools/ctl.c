@@ -77,18 +77,25 @@ int ctl_connect(bool quiet)
 
 /* ---- packets ---- */
 
-int ctl_send(int fd, struct rf_ctl_request *request)
+static int send_with(int fd, struct rf_ctl_request *request, const void *data, size_t bytes)
 {
+	struct iovec part[2] = {{request, sizeof(*request)}, {(void *)data, bytes}};
+	struct msghdr m = {.msg_iov = part, .msg_iovlen = bytes ? 2 : 1};
 	ssize_t n;
 
 	request->magic = RF_CTL_MAGIC;
 	request->version = RF_CTL_VERSION;
 	do
-		n = send(fd, request, sizeof(*request), MSG_NOSIGNAL);
+		n = sendmsg(fd, &m, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	return n == (ssize_t)sizeof(*request) ? 0 : -EPROTO;
+	return n == (ssize_t)(sizeof(*request) + bytes) ? 0 : -EPROTO;
+}
+
+int ctl_send(int fd, struct rf_ctl_request *request)
+{
+	return send_with(fd, request, NULL, 0);
 }
 
 static size_t packet_bytes(unsigned kind)
@@ -106,6 +113,10 @@ static size_t packet_bytes(unsigned kind)
 		return sizeof(struct rf_ctl_node);
 	case RF_CTL_EVENT:
 		return sizeof(struct rf_ctl_event);
+	case RF_CTL_ROW_DATA:
+		return sizeof(struct rf_ctl_data);
+	case RF_CTL_ROW_WORK:
+		return sizeof(struct rf_ctl_work);
 	default:
 		return 0;
 	}
@@ -136,6 +147,10 @@ static void terminate(union ctl_packet *p)
 	case RF_CTL_EVENT:
 		p->event.volume[RF_NAME_BYTES - 1] = 0;
 		p->event.text[RF_CTL_TEXT_BYTES - 1] = 0;
+		break;
+	case RF_CTL_ROW_WORK:
+		p->work.id[RF_WORK_ID_BYTES - 1] = 0;
+		p->work.text[RF_WORK_TEXT_BYTES - 1] = 0;
 		break;
 	}
 }
@@ -211,24 +226,34 @@ static int finished(const struct rf_ctl_done *done, bool quiet)
 	return (int)done->code;
 }
 
-int ctl_ask_on(int fd, struct rf_ctl_request *request, ctl_row row, void *arg, bool quiet)
+static int hear_out(int fd, const struct rf_ctl_request *request, ctl_row row, void *arg,
+		    bool quiet, char *text)
 {
 	long long until = ctl_now_ms() + request->timeout_ms + CTL_ANSWER_MS, left;
-	int rc = ctl_send(fd, request);
 	union ctl_packet p;
+	int rc;
 
-	while (!rc) {
+	for (;;) {
 		left = until - ctl_now_ms();
 		rc = ctl_receive(fd, &p, left > 0 ? (int)left : 0);
 		if (rc <= 0)
 			return quiet ? RF_EXIT_UNREACHABLE : ctl_lost(rc);
+		if (p.h.kind == RF_CTL_DONE && text)
+			memcpy(text, p.done.text, sizeof(p.done.text));
 		if (p.h.kind == RF_CTL_DONE)
 			return finished(&p.done, quiet);
 		if (row)
 			row(arg, &p);
-		rc = 0;
 	}
-	return quiet ? RF_EXIT_UNREACHABLE : ctl_lost(rc);
+}
+
+int ctl_ask_on(int fd, struct rf_ctl_request *request, ctl_row row, void *arg, bool quiet)
+{
+	int rc = ctl_send(fd, request);
+
+	if (rc)
+		return quiet ? RF_EXIT_UNREACHABLE : ctl_lost(rc);
+	return hear_out(fd, request, row, arg, quiet, NULL);
 }
 
 int ctl_ask(struct rf_ctl_request *request, ctl_row row, void *arg)
@@ -238,6 +263,22 @@ int ctl_ask(struct rf_ctl_request *request, ctl_row row, void *arg)
 	if (fd < 0)
 		return -fd;
 	rc = ctl_ask_on(fd, request, row, arg, false);
+	close(fd);
+	return rc;
+}
+
+int ctl_ask_data(struct rf_ctl_request *request, const void *data, size_t bytes,
+		 char text[RF_CTL_TEXT_BYTES])
+{
+	int fd = ctl_connect(false), rc;
+
+	if (fd < 0)
+		return -fd;
+	rc = send_with(fd, request, data, bytes);
+	if (rc)
+		rc = ctl_lost(rc);
+	else
+		rc = hear_out(fd, request, NULL, NULL, false, text);
 	close(fd);
 	return rc;
 }

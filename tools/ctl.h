@@ -7,6 +7,7 @@
 #define RF_TOOLS_CTL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "ringfence/control.h"
 
@@ -20,6 +21,8 @@ union ctl_packet {
 	struct rf_ctl_volume volume;
 	struct rf_ctl_node node;
 	struct rf_ctl_event event;
+	struct rf_ctl_data data;
+	struct rf_ctl_work work;
 };
 
 /* A descriptor, or minus an exit code; says why unless quiet. */
@@ -41,6 +44,9 @@ typedef void (*ctl_row)(void *arg, const union ctl_packet *row);
 int ctl_ask_on(int fd, struct rf_ctl_request *request, ctl_row row, void *arg, bool quiet);
 /* The same on a connection of its own. */
 int ctl_ask(struct rf_ctl_request *request, ctl_row row, void *arg);
+/* The same, with data behind the request, and the daemon's text when it is done. */
+int ctl_ask_data(struct rf_ctl_request *request, const void *data, size_t bytes,
+		 char text[RF_CTL_TEXT_BYTES]);
 
 /* verb about a volume ("" = none). 0 or RF_EXIT_BAD_VALUE: the name is too long. */
 int ctl_request(struct rf_ctl_request *request, unsigned verb, const char *volume);

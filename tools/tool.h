@@ -98,6 +98,8 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(run)       \
 	X(attach)    \
 	X(detach)    \
+	X(state)     \
+	X(work)      \
 	X(nbd_name)
 
 #define X(name) extern const struct command cmd_##name;

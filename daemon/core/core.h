@@ -261,6 +261,9 @@ struct rf_core_peer {
 void rf_core_self(const struct rf_core *core, struct rf_core_self *out);
 void rf_core_volume(const struct rf_core *core, uint32_t volume, struct rf_core_volume *out);
 void rf_core_peer(const struct rf_core *core, uint32_t node, struct rf_core_peer *out);
+/* The state blob as this leader has it: what it loaded, from its reconcile hook on, or
+ * what it put last, committed or not. */
+const uint8_t *rf_core_state(const struct rf_core *core, uint32_t volume, uint32_t *len);
 /* Host that this node's slot named when it was last read while joining. */
 const char *rf_core_holder(const struct rf_core *core);
 

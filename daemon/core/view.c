@@ -79,6 +79,13 @@ void rf_core_peer(const struct rf_core *c, uint32_t node, struct rf_core_peer *o
 	};
 }
 
+const uint8_t *rf_core_state(const struct rf_core *c, uint32_t volume, uint32_t *len)
+{
+	rf_assert(volume < c->volumes);
+	*len = c->volume[volume].commit.length;
+	return c->volume[volume].payload;
+}
+
 const char *rf_core_holder(const struct rf_core *c)
 {
 	return c->peer[c->me].host;

@@ -47,7 +47,7 @@ static void leave(struct rf_control *c, struct client *k)
 
 /* ---- time-outs of RESIGN and HANDOVER ---- */
 
-static void arm(struct rf_control *c)
+void rf_control_arm(struct rf_control *c)
 {
 	struct itimerspec t = {0};
 	uint64_t first = 0;
@@ -55,12 +55,23 @@ static void arm(struct rf_control *c)
 	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
 		const struct client *k = &c->client[i];
 
-		if (k->fd >= 0 && k->waiting && (!first || k->wait_until_ns < first))
+		if (k->fd >= 0 && k->waiting && k->wait_until_ns &&
+		    (!first || k->wait_until_ns < first))
 			first = k->wait_until_ns;
 	}
 	t.it_value.tv_sec = (time_t)(first / 1000000000u);
 	t.it_value.tv_nsec = (long)(first % 1000000000u);
 	timerfd_settime(c->timer, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+void rf_client_wait(struct rf_control *c, struct client *k, const struct rf_ctl_request *q,
+		    int volume)
+{
+	k->waiting = q->verb;
+	k->wait_volume = (uint32_t)volume;
+	k->wait_until_ns =
+		q->timeout_ms ? clock_ns(CLOCK_BOOTTIME) + q->timeout_ms * 1000000ull : 0;
+	rf_control_arm(c);
 }
 
 static void expire(struct rf_control *c)
@@ -71,19 +82,22 @@ static void expire(struct rf_control *c)
 	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
 		struct client *k = &c->client[i];
 
-		if (k->fd < 0 || !k->waiting || k->wait_until_ns > now)
+		if (k->fd < 0 || !k->waiting || !k->wait_until_ns || k->wait_until_ns > now)
 			continue;
+		rf_client_done(k, RF_EXIT_TIMED_OUT, "%s",
+			       rf_verb_changes(k->waiting)
+				       ? "not committed in time; it may still be: read it "
+					 "before you decide"
+				       : "not released in time; it goes on: see `ringfence "
+					 "status`");
 		k->waiting = 0;
-		rf_client_done(k, RF_EXIT_TIMED_OUT,
-			       "not released in time; it goes on: see `ringfence status`");
 	}
-	arm(c);
+	rf_control_arm(c);
 }
 
 /* ---- requests ---- */
 
-/* Volume of a request, or -1 and the client was told. */
-static int find(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
+int rf_client_find(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
 {
 	int v = c->ops.find(c->ops.world, q->volume);
 
@@ -98,7 +112,7 @@ static void serve_watch(struct rf_control *c, struct client *k, const struct rf_
 {
 	k->volume = -1;
 	if (*q->volume) {
-		k->volume = find(c, k, q);
+		k->volume = rf_client_find(c, k, q);
 		if (k->volume < 0)
 			return;
 	}
@@ -110,7 +124,7 @@ static void serve_run(struct rf_control *c, struct client *k, const struct rf_ct
 {
 	struct rf_control_now now = {0};
 
-	k->volume = find(c, k, q);
+	k->volume = rf_client_find(c, k, q);
 	if (k->volume < 0)
 		return;
 	k->run = true;
@@ -136,7 +150,7 @@ static void serve_quiet(struct rf_control *c, struct client *k, const struct rf_
 static void serve_leave(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
 {
 	struct rf_control_now now = {0};
-	int v = find(c, k, q), r;
+	int v = rf_client_find(c, k, q), r;
 
 	if (v < 0)
 		return;
@@ -152,9 +166,8 @@ static void serve_leave(struct rf_control *c, struct client *k, const struct rf_
 		return;
 	}
 	/* Waits before asking: the answer may come from within the asking. */
-	k->waiting = q->timeout_ms ? q->verb : 0;
-	k->wait_volume = (uint32_t)v;
-	k->wait_until_ns = clock_ns(CLOCK_BOOTTIME) + q->timeout_ms * 1000000ull;
+	if (q->timeout_ms)
+		rf_client_wait(c, k, q, v);
 	r = c->ops.admin(c->ops.world, q->verb, (uint32_t)v, q->node);
 	if (r < 0) {
 		k->waiting = 0;
@@ -162,7 +175,7 @@ static void serve_leave(struct rf_control *c, struct client *k, const struct rf_
 	} else if (!q->timeout_ms) {
 		rf_client_done(k, RF_EXIT_YES, "%s", "");
 	}
-	arm(c);
+	rf_control_arm(c);
 }
 
 static void serve_pause(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
@@ -180,7 +193,7 @@ static void serve_status(struct rf_control *c, struct client *k, const struct rf
 	int v = -1;
 
 	if (q->verb == RF_CTL_VOLUME) {
-		v = find(c, k, q);
+		v = rf_client_find(c, k, q);
 		if (v < 0)
 			return;
 	}
@@ -192,7 +205,10 @@ static void serve_status(struct rf_control *c, struct client *k, const struct rf
 /* What is wrong with a packet, or NULL. */
 static const char *bad_request(const struct rf_ctl_request *q, ssize_t n)
 {
-	if (n != sizeof(*q) || q->magic != RF_CTL_MAGIC)
+	bool more = n > (ssize_t)sizeof(*q) && n <= (ssize_t)(sizeof(*q) + RF_BLOB_USER_MAX) &&
+		    rf_verb_changes(q->verb);
+
+	if ((n != sizeof(*q) && !more) || q->magic != RF_CTL_MAGIC)
 		return "not a request of the control protocol";
 	if (q->version != RF_CTL_VERSION)
 		return "tool and daemon are of different versions: restart the older one";
@@ -205,10 +221,12 @@ static const char *bad_request(const struct rf_ctl_request *q, ssize_t n)
 
 static bool reads_only(uint32_t verb)
 {
-	return verb == RF_CTL_STATUS || verb == RF_CTL_VOLUME || verb == RF_CTL_WATCH;
+	return verb == RF_CTL_STATUS || verb == RF_CTL_VOLUME || verb == RF_CTL_WATCH ||
+	       verb == RF_CTL_WORK_LIST;
 }
 
-static void serve(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
+static void serve(struct rf_control *c, struct client *k, const struct rf_ctl_request *q,
+		  size_t data_bytes)
 {
 	if (!k->root && !reads_only(q->verb)) {
 		rf_client_done(k, RF_EXIT_PERMISSION, "only root may do this");
@@ -218,6 +236,10 @@ static void serve(struct rf_control *c, struct client *k, const struct rf_ctl_re
 		rf_client_done(k, RF_EXIT_BAD_VALUE,
 			       "this connection is in use: open another one");
 		k->gone = true;
+		return;
+	}
+	if (rf_verb_keeps(q->verb)) {
+		rf_client_keep(c, k, q, data_bytes);
 		return;
 	}
 	switch (q->verb) {
@@ -246,20 +268,22 @@ static void serve(struct rf_control *c, struct client *k, const struct rf_ctl_re
 
 static void hear(struct rf_control *c, struct client *k)
 {
-	for (int i = 0; i < PACKETS_A_TURN && !k->gone; i++) {
-		struct rf_ctl_request q = {0};
-		ssize_t n = recv(k->fd, &q, sizeof(q), MSG_DONTWAIT | MSG_TRUNC);
+	for (int i = 0; i < PACKETS_A_TURN && !k->gone && !rf_client_held(c, k); i++) {
+		struct rf_ctl_request *q = &c->in.q;
 		const char *wrong;
+		ssize_t n;
 
+		memset(q, 0, sizeof(*q));
+		n = recv(k->fd, &c->in, sizeof(c->in), MSG_DONTWAIT | MSG_TRUNC);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
 			k->gone = true;
 			return;
 		}
-		wrong = bad_request(&q, n);
+		wrong = bad_request(q, n);
 		if (!wrong) {
-			serve(c, k, &q);
+			serve(c, k, q, (size_t)n - sizeof(*q));
 		} else {
 			rf_client_done(k, RF_EXIT_BAD_VALUE, "%s", wrong);
 			k->gone = true;
@@ -340,7 +364,9 @@ static void on_client(struct rf_control *c, struct client *k, uint32_t events)
 		return; /* left earlier in this turn */
 	if (events & EPOLLOUT)
 		rf_client_pay(c, k);
-	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+	if (k->held)
+		k->gone |= (events & (EPOLLHUP | EPOLLERR)) != 0;
+	else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 		hear(c, k);
 }
 

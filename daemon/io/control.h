@@ -48,7 +48,17 @@ struct rf_control_ops {
 	int (*admin)(void *world, uint32_t verb, uint32_t volume, uint32_t node);
 	/* All RUN clients of this epoch are quiet, after rf_control_cancel(). */
 	void (*quiet)(void *world, uint32_t volume, uint64_t epoch);
+	/* STATE_GET, WORK_LIST: give row() what is committed. Exit code; why in text. */
+	uint32_t (*read)(void *world, uint32_t verb, uint32_t volume, rf_control_row row,
+			 void *client, char text[RF_CTL_TEXT_BYTES]);
+	/* STATE_PUT, WORK_BEGIN, WORK_END; data is what stands behind the request. An
+	 * exit code and text, or RF_CONTROL_PENDING: rf_control_committed() follows,
+	 * perhaps from within. Not called while a change of the volume is pending. */
+	uint32_t (*change)(void *world, const struct rf_ctl_request *request, uint32_t volume,
+			   const void *data, size_t bytes, char text[RF_CTL_TEXT_BYTES]);
 };
+
+#define RF_CONTROL_PENDING UINT32_MAX
 
 /*
  * Creates the socket directory (0755) and the socket (0660, root and gid; gid -1 =
@@ -71,6 +81,9 @@ struct rf_control_change {
 void rf_control_role(struct rf_control *control, const struct rf_control_change *change);
 /* Any other event for WATCH clients; head, sequence, unix_ns and lost are filled in. */
 void rf_control_event(struct rf_control *control, struct rf_ctl_event *event);
+/* The change that was pending on this volume ended. */
+void rf_control_committed(struct rf_control *control, uint32_t volume, uint32_t code,
+			  const char *text);
 /* The gate of this epoch is shut: END to its RUN clients; ops.quiet follows when all
  * of them are quiet (from rf_control_ready(), also when there are none). epoch 0 =
  * whatever runs. */

@@ -89,7 +89,7 @@ void rf_client_pay(struct rf_control *c, struct client *k)
 	int r = k->owes ? push(k, &k->owed, sizeof(k->owed)) : 0;
 
 	k->owes = r == -EAGAIN;
-	want(c, k, k->owes ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	want(c, k, k->owes ? EPOLLIN | EPOLLOUT : k->held ? 0 : EPOLLIN);
 }
 
 /* ---- work under leadership ---- */
@@ -208,7 +208,8 @@ static void answer_waiting(struct rf_control *c, const struct rf_control_change 
 	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
 		struct client *k = &c->client[i];
 
-		if (k->fd < 0 || !k->waiting || k->wait_volume != ch->volume)
+		if (k->fd < 0 || !k->waiting || k->wait_volume != ch->volume ||
+		    rf_verb_keeps(k->waiting))
 			continue;
 		k->waiting = 0;
 		rf_client_done(k, RF_EXIT_YES, "released epoch %llu",

@@ -17,6 +17,7 @@
 
 #include <linux/types.h>
 
+#include "blob.h"
 #include "format.h"
 #include "limits.h"
 
@@ -39,17 +40,35 @@ enum rf_ctl_verb {
 	 * daemon does not release before that (§8). Closing counts as QUIET. */
 	RF_CTL_RUN = 8,
 	RF_CTL_QUIET = 9,
-	RF_CTL_VERB_LAST = 9,
+	/* What the leader of request.volume keeps: a blob, and its unfinished work.
+	 * Reading answers DATA and WORK rows of what is committed. Changing answers
+	 * done once the change is committed (every later leader finds it), or with
+	 * RF_EXIT_LEASE_LOST when this node does not lead, or not in request.epoch
+	 * (0 = any). Behind the request, in the same packet: STATE_PUT, the blob;
+	 * WORK_BEGIN and WORK_END, one rf_ctl_work_arg. */
+	RF_CTL_STATE_GET = 10, /* root only */
+	RF_CTL_STATE_PUT = 11,
+	RF_CTL_WORK_LIST = 12,
+	RF_CTL_WORK_BEGIN = 13, /* done.text says "begun", "begun before" or "repeated" */
+	RF_CTL_WORK_END = 14,
+	RF_CTL_VERB_LAST = 14,
 };
 
 struct rf_ctl_request {
 	__u32 magic;
 	__u16 version;
 	__u16 verb;
-	__u32 node;       /* HANDOVER */
-	__u32 timeout_ms; /* RESIGN, HANDOVER: give up waiting; 0 = do not wait */
-	__u64 epoch;      /* QUIET */
+	__u32 node; /* HANDOVER */
+	/* RESIGN, HANDOVER: give up waiting; 0 = do not wait. STATE_PUT, WORK_BEGIN,
+	 * WORK_END: answer at the latest then; 0 = as long as it takes. */
+	__u32 timeout_ms;
+	__u64 epoch; /* QUIET, STATE_PUT, WORK_BEGIN, WORK_END */
 	char volume[RF_NAME_BYTES];
+};
+
+struct rf_ctl_work_arg {
+	char id[RF_WORK_ID_BYTES];
+	char text[RF_WORK_TEXT_BYTES]; /* WORK_BEGIN */
 };
 
 /* First member of every packet from the daemon. */
@@ -60,6 +79,8 @@ enum rf_ctl_kind {
 	RF_CTL_ROW_VOLUME = 4,
 	RF_CTL_ROW_NODE = 5,
 	RF_CTL_EVENT = 6,
+	RF_CTL_ROW_DATA = 7,
+	RF_CTL_ROW_WORK = 8,
 };
 
 struct rf_ctl_head {
@@ -155,6 +176,28 @@ struct rf_ctl_volume {
 	char owner_host[RF_HOST_BYTES];
 	char driver[16];
 	char weakest[RF_CTL_TEXT_BYTES]; /* weakest link of the fence, in words */
+	/* Leader only: what it keeps; RF_CTL_UNKNOWN on others. */
+	__u32 work_unfinished;
+	__u32 state_bytes;
+	__u64 work_repeated; /* since format, see rf_disk_blob */
+};
+
+#define RF_CTL_UNKNOWN 0xffffffffu
+
+/* A piece of the committed blob, in order; the last one may be short. */
+#define RF_CTL_DATA_BYTES 4096u
+struct rf_ctl_data {
+	struct rf_ctl_head h;
+	__u32 offset, length;
+	__u8 bytes[RF_CTL_DATA_BYTES];
+};
+
+struct rf_ctl_work {
+	struct rf_ctl_head h;
+	__u64 epoch, unix_ns; /* of the leadership that began it last, and when */
+	__u32 node, times;
+	char id[RF_WORK_ID_BYTES];
+	char text[RF_WORK_TEXT_BYTES];
 };
 
 struct rf_ctl_node {

@@ -8,4 +8,5 @@ E2E_TESTS += \
 	tests/e2e/disk-shapes.sh \
 	tests/e2e/disk-alive.sh \
 	tests/e2e/disk-three.sh \
-	tests/e2e/run.sh
+	tests/e2e/run.sh \
+	tests/e2e/state.sh

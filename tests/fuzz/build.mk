@@ -14,7 +14,8 @@ FUZZ_CODEC := daemon/core/codec_disk.c daemon/core/codec_meta.c daemon/core/code
 	daemon/core/crc32c.c daemon/core/geometry.c daemon/core/timing.c
 FUZZ_SRC_fuzz_config := daemon/config.c daemon/config_check.c daemon/config_value.c $(FUZZ_CODEC)
 FUZZ_LIB_fuzz_config := -linih
-FUZZ_SRC_fuzz_control := daemon/io/control.c daemon/io/control_tell.c daemon/io/listen.c
+FUZZ_SRC_fuzz_control := daemon/io/control.c daemon/io/control_keep.c \
+	daemon/io/control_tell.c daemon/io/listen.c
 FUZZ_SRC_fuzz_core := $(wildcard daemon/core/*.c)
 FUZZ_SRC_fuzz_datagram := daemon/io/seal.c
 FUZZ_LIB_fuzz_datagram := -lsodium

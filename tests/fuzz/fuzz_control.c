@@ -38,6 +38,7 @@ static struct {
 	struct rf_control_now now[VOLUMES];
 	bool cancelled[VOLUMES];
 	uint64_t cancelled_epoch[VOLUMES];
+	bool changing[VOLUMES]; /* a change is being committed */
 	char dir[64], path[96];
 } w;
 
@@ -98,6 +99,10 @@ static size_t row_bytes(uint32_t kind)
 		return sizeof(struct rf_ctl_node);
 	case RF_CTL_EVENT:
 		return sizeof(struct rf_ctl_event);
+	case RF_CTL_ROW_DATA:
+		return sizeof(struct rf_ctl_data);
+	case RF_CTL_ROW_WORK:
+		return sizeof(struct rf_ctl_work);
 	default:
 		return 0;
 	}
@@ -171,6 +176,60 @@ static void op_quiet(void *world, uint32_t volume, uint64_t epoch)
 		     "quiet only when all are");
 }
 
+static uint32_t op_read(void *world, uint32_t verb, uint32_t volume, rf_control_row row,
+			void *client, char text[RF_CTL_TEXT_BYTES])
+{
+	uint32_t n = feed_u8(&w.feed) % 20;
+	union {
+		struct rf_ctl_head h;
+		struct rf_ctl_data data;
+		struct rf_ctl_work work;
+	} r;
+
+	(void)world;
+	need(volume < VOLUMES, "volume exists (read)");
+	need(verb == RF_CTL_STATE_GET || verb == RF_CTL_WORK_LIST, "verb reads");
+	for (uint32_t i = 0; i < n; i++) {
+		memset(&r, 0, sizeof(r));
+		r.h.kind = verb == RF_CTL_STATE_GET ? RF_CTL_ROW_DATA : RF_CTL_ROW_WORK;
+		if (!row(client, &r, row_bytes(r.h.kind)))
+			break;
+	}
+	strcpy(text, n ? "" : "nothing");
+	return n ? RF_EXIT_YES : RF_EXIT_LEASE_LOST;
+}
+
+static void committed(uint32_t v)
+{
+	if (!w.changing[v])
+		return;
+	w.changing[v] = false;
+	rf_control_committed(w.control, v, RF_EXIT_YES, "committed");
+}
+
+static uint32_t op_change(void *world, const struct rf_ctl_request *q, uint32_t volume,
+			  const void *data, size_t bytes, char text[RF_CTL_TEXT_BYTES])
+{
+	uint8_t how = feed_u8(&w.feed), sum = 0;
+
+	(void)world;
+	need(volume < VOLUMES, "volume exists (change)");
+	need(!w.changing[volume], "one change at a time");
+	need(bytes <= RF_BLOB_USER_MAX, "data are bounded");
+	need(q->verb == RF_CTL_STATE_PUT || bytes == sizeof(struct rf_ctl_work_arg),
+	     "work is whole");
+	for (size_t i = 0; i < bytes; i++)
+		sum ^= ((const uint8_t *)data)[i];
+	if (how < 60) {
+		snprintf(text, RF_CTL_TEXT_BYTES, "refused %u", sum);
+		return RF_EXIT_LEASE_LOST;
+	}
+	w.changing[volume] = true;
+	if (how < 120)
+		committed(volume); /* from within */
+	return RF_CONTROL_PENDING;
+}
+
 /* ---- what a client hears ---- */
 
 static bool known_code(uint32_t code)
@@ -226,7 +285,7 @@ static bool hear_one(struct guest *g)
 		struct rf_ctl_head h;
 		struct rf_ctl_done done;
 		struct rf_ctl_event event;
-		uint8_t bytes[4096];
+		uint8_t bytes[8192];
 	} p;
 	ssize_t n = recv(g->fd, &p, sizeof(p), MSG_DONTWAIT | MSG_TRUNC);
 
@@ -322,6 +381,40 @@ static void expect(struct guest *g, const struct rf_ctl_request *q)
 		memcpy(g->watches, q->volume, sizeof(g->watches));
 	}
 	g->sent++;
+}
+
+static void do_committed(void)
+{
+	committed(feed_u8(&w.feed) % VOLUMES);
+}
+
+/* A change with data behind it. */
+static void do_change(void)
+{
+	static struct {
+		struct rf_ctl_request q;
+		uint8_t data[RF_BLOB_USER_MAX];
+	} p;
+	struct guest *g = any_guest();
+	uint8_t what = feed_u8(&w.feed), how = feed_u8(&w.feed);
+	size_t bytes = what & 0x80 ? (size_t)how * 257 : sizeof(struct rf_ctl_work_arg);
+
+	if (!g->fd || g->ended)
+		return;
+	memset(&p.q, 0, sizeof(p.q));
+	p.q.magic = RF_CTL_MAGIC;
+	p.q.version = RF_CTL_VERSION;
+	p.q.verb = what & 0x80 ? RF_CTL_STATE_PUT : RF_CTL_WORK_LIST + what % 3;
+	p.q.timeout_ms = how & 1 ? 3600000 : 0;
+	strcpy(p.q.volume, names[(what >> 4) % VOLUMES]);
+	if (send(g->fd, &p, sizeof(p.q) + bytes, MSG_NOSIGNAL) !=
+	    (ssize_t)(sizeof(p.q) + bytes))
+		return;
+	expect(g, &p.q);
+	if (p.q.verb == RF_CTL_WORK_LIST) { /* that has no data: not a request */
+		g->forfeit = true;
+		g->works = false;
+	}
 }
 
 static void do_ask(void)
@@ -430,7 +523,9 @@ static void begin(void)
 						  .node = op_node,
 						  .status = op_status,
 						  .admin = op_admin,
-						  .quiet = op_quiet};
+						  .quiet = op_quiet,
+						  .read = op_read,
+						  .change = op_change};
 	char err[256];
 
 	strcpy(w.dir, "/tmp/rf-fuzz-control-XXXXXX");
@@ -445,8 +540,10 @@ static void settle(void)
 {
 	uint32_t open = 0, waiting = 0;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3 + (int)GUESTS_MAX; i++) {
 		do_ready();
+		for (uint32_t v = 0; v < VOLUMES; v++)
+			committed(v);
 		for (uint32_t g = 0; g < GUESTS_MAX; g++)
 			hear(&w.guest[g]);
 	}
@@ -477,9 +574,10 @@ static void all_leave(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const todo[16])(void) = {
-		do_come, do_come,  do_come,  do_ask,  do_ask,  do_ask,    do_ask,   do_ready,
-		do_hear, do_ready, do_leave, do_role, do_role, do_cancel, do_event, do_seat,
+	static void (*const todo[18])(void) = {
+		do_come, do_come,   do_come,  do_ask,   do_ask,    do_ask,
+		do_ask,  do_ready,  do_hear,  do_ready, do_leave,  do_role,
+		do_role, do_cancel, do_event, do_seat,  do_change, do_committed,
 	};
 
 	if (!w.control)
@@ -492,7 +590,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (what == 0xff)
 			do_nonsense();
 		else
-			todo[what & 15]();
+			todo[what < 0xc0 ? what & 15 : 16 + (what & 1)]();
 	}
 	settle();
 	all_leave();

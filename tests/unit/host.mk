@@ -8,9 +8,13 @@ $(eval $(call rf_test,config,\
 	librf-core,inih))
 $(eval $(call rf_test,log,\
 	tests/unit/test_log.c daemon/log.c daemon/decision.c daemon/io/notify.c,,))
+RF_CONTROL_SUPPORT := tests/unit/control_support.c daemon/io/control.c \
+	daemon/io/control_keep.c daemon/io/control_tell.c daemon/io/listen.c
 $(eval $(call rf_test,control,\
-	tests/unit/test_control.c \
-	daemon/io/control.c daemon/io/control_tell.c daemon/io/listen.c,,))
+	tests/unit/test_control.c $(RF_CONTROL_SUPPORT),,))
+$(eval $(call rf_test,control-keep,\
+	tests/unit/test_control_keep.c $(RF_CONTROL_SUPPORT),,))
+$(eval $(call rf_test,blob,tests/unit/test_blob.c,librf-blob,))
 $(eval $(call rf_test,hooks,\
 	tests/unit/test_hooks.c \
 	daemon/io/hooks.c daemon/io/hooks_runner.c daemon/io/hooks_script.c,,))

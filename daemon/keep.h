@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the leader of a volume keeps for the next one: the user's blob and the list
+ * of unfinished work. Here they are made into one payload for the core, which
+ * commits it and knows nothing of what is in it.
+ */
+#ifndef RF_KEEP_H
+#define RF_KEEP_H
+
+#include "blob.h"
+#include "io/control.h"
+
+struct daemon;
+
+struct rf_keep {
+	uint8_t *now, *next; /* committed; being committed */
+	uint32_t room, next_bytes;
+	uint64_t epoch;      /* of the leadership that `now` belongs to, 0 = none */
+	int bad;             /* why `now` cannot be understood, 0 = it is */
+	struct rf_blob blob; /* of `now` */
+	bool busy;
+	char said[24]; /* the answer once committed */
+};
+
+/* Allocates, for an area with so much room in a payload. 0 or -ENOMEM. */
+int rf_keep_open(struct rf_keep *keep, uint32_t payload_bytes);
+/* The core has loaded: this node leads in this epoch. */
+void rf_keep_load(struct daemon *daemon, uint32_t volume, uint64_t epoch);
+/* The core says that the put in flight is committed, or is not. */
+void rf_keep_settled(struct daemon *daemon, uint32_t volume, bool committed);
+/* For the row of a volume. */
+void rf_keep_status(struct daemon *daemon, uint32_t volume, struct rf_ctl_volume *row);
+
+/* As in struct rf_control_ops. */
+uint32_t rf_keep_read(void *daemon, uint32_t verb, uint32_t volume, rf_control_row row,
+		      void *client, char text[RF_CTL_TEXT_BYTES]);
+uint32_t rf_keep_change(void *daemon, const struct rf_ctl_request *request, uint32_t volume,
+			const void *data, size_t bytes, char text[RF_CTL_TEXT_BYTES]);
+
+#endif
