@@ -14,6 +14,8 @@
  *   rfvm fence PROGRAM ARG...               starts a fencer and asks it what stdin says,
  *                                           lines `grant EPOCH MS LIFE`, `revoke EPOCH`,
  *                                           `verify EPOCH`, `wait`; a line for each answer
+ *   rfvm uevents                            says `listening`, then a line for each uevent of
+ *                                           a gate, for a minute at most
  *   rfvm pace DEV COUNT                     ns for one 4 KiB direct write, the least of 9 runs
  *                                           of COUNT writes each
  *   rfvm storm DEV SECONDS                  writes as fast as it can; prints the boot
@@ -24,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/netlink.h>
 #include <scsi/sg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -181,6 +184,39 @@ static int storm(const char *dev, uint64_t seconds)
 	return 0;
 }
 
+static const char *word_of(const char *text, const char *end, const char *key)
+{
+	for (; text < end; text += strlen(text) + 1)
+		if (!strncmp(text, key, strlen(key)))
+			return text;
+	return NULL;
+}
+
+static int uevents(void)
+{
+	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = 1};
+	int fd = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_KOBJECT_UEVENT);
+	char text[8192];
+	ssize_t n;
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)))
+		return answer(false);
+	alarm(60);
+	puts("listening");
+	fflush(stdout);
+	while ((n = recv(fd, text, sizeof(text) - 1, 0)) > 0) {
+		const char *state, *epoch;
+
+		text[n] = 0;
+		state = word_of(text, text + n, "RINGFENCE_STATE=");
+		epoch = word_of(text, text + n, "RINGFENCE_EPOCH=");
+		if (state && epoch && !strncmp(text, "change@", 7))
+			printf("change %s %s\n", state, epoch);
+		fflush(stdout);
+	}
+	return answer(n == 0);
+}
+
 static int pace(const char *dev, uint64_t count)
 {
 	uint64_t best = UINT64_MAX;
@@ -311,6 +347,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(verb, "clock"))
 		return printf("%llu\n", (unsigned long long)clock_ns()) < 0;
+	if (!strcmp(verb, "uevents"))
+		return uevents();
 	if (!strcmp(verb, "area") && argc == 3)
 		return put_area(dev);
 	if (!strcmp(verb, "fence") && argc > 3)

@@ -21,6 +21,8 @@ is "closed refuses passthrough" ENOTTY "$(io sgio 0)"
 is "closed lets reads pass" ok "$(io read 0)"
 
 is "grant without owning" "Operation not permitted" "$(grant 1 1000)"
+own 5 1
+is "grant of another node's epoch" "Operation not permitted" "$(grant 5 1000)"
 own 5
 is "grant of an epoch that is over" "Stale file handle" "$(grant 4 1000)"
 is "grant to another life" "Operation not permitted" "$(grant 5 1000 78)"
@@ -48,7 +50,10 @@ within "never shortened" 1000 $((1900 * SLOW)) "$left"
 
 until_true 4000 state_is shut || not_ok "shuts after deadline and hold"
 is "why" expired "$(field why)"
-is "refused after expiry" ENODEV "$(io write 0 1)"
+for kind in write flush zero discard; do
+	is "refused after expiry: $kind" ENODEV "$(io $kind 0 1)"
+done
+is "reads pass after expiry" ok "$(io read 0)"
 is "latched" "Cannot send after transport endpoint shutdown" "$(grant 5 1000)"
 drop_gate
 
@@ -62,6 +67,11 @@ within "drain time is shown" 1 1000000 "$(field drain_us)"
 drop_gate
 
 make_gate 2000 100 0
+trace=/sys/kernel/debug/tracing
+mount -t tracefs trace $trace 2>/dev/null
+echo 1 2>/dev/null >$trace/events/ringfence/enable
+rfvm uevents >/tmp/uevents &
+until_true 3000 test -s /tmp/uevents || not_ok "listens for uevents"
 is "open for 5" ok "$(grant 5 1900)"
 region ballot 3 6 0
 usleep 300000
@@ -70,7 +80,20 @@ region ballot 3 6 259
 until_true 1000 state_is shut || not_ok "a vote for e+1 shuts"
 is "superseded" superseded "$(field why)"
 is "superseded refuses" ENODEV "$(io write 0 1)"
-within "counted" 1 1 "$(field refused_superseded)"
+for kind in flush zero discard; do
+	is "superseded refuses $kind" ENODEV "$(io $kind 0 1)"
+done
+for state in open shut; do
+	until_true 3000 grep -q "^change RINGFENCE_STATE=$state RINGFENCE_EPOCH=5\$" /tmp/uevents && ok "uevent: $state" || { not_ok "uevent: $state"; cat /tmp/uevents; }
+done
+if [ -e $trace/events/ringfence ]; then
+	for event in rf_grant rf_shut rf_refuse; do
+		grep -q "$event: " $trace/trace && ok "tracepoint $event" || { not_ok "tracepoint $event"; tail -n 5 $trace/trace; }
+	done
+else
+	echo "# this kernel has no tracing"
+fi
+within "counted" 4 8 "$(field refused_superseded)"
 is "seen" 5 "$(field seen)"
 drop_gate
 

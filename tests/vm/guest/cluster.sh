@@ -96,6 +96,21 @@ fault_stop() { # they stop for longer than a lease, and go on
 	is "SIGSTOP: the gate shut without its daemon" shut "$(field state gate$old)"
 	kill -CONT $pids
 }
+fault_orphan() { # kill -9 of the daemon alone: its fencer shuts the gate at once
+	kill -9 "$(node_pid $old)"
+	shut_now() { [ "$(field state gate$old)" = shut ]; }
+	until_true 2000 shut_now && is "kill -9 of the daemon alone: its fencer revoked" revoked "$(field why gate$old)" ||
+		not_ok "kill -9 of the daemon alone: gate$old is $(field state gate$old)"
+	wait_leader "kill -9 of the daemon alone" 30000 $old
+	start_node $old
+}
+fault_freeze() { # the daemon alone stops; its fencer goes on
+	pid=$(node_pid $old)
+	kill -STOP $pid
+	wait_leader "SIGSTOP of the daemon alone" 30000 $old
+	is "SIGSTOP of the daemon alone: the gate shut" shut "$(field state gate$old)"
+	kill -CONT $pid
+}
 fault_stall() { # its path to the disk hangs
 	dmsetup suspend --nolockfs low$old
 	wait_leader "a stalled path" 30000 $old
@@ -125,16 +140,18 @@ wait_leader "start" 15000
 writing "start"
 minutes=$(sed -n 's/.*rf.minutes=\([0-9]*\).*/\1/p' /proc/cmdline)
 if [ -z "$minutes" ]; then
-	for f in ${FAULTS:-kill stop stall cut resign}; do inject $f; done
+	for f in ${FAULTS:-kill stop orphan freeze stall cut resign}; do inject $f; done
 else
 	end=$(($(clock) + minutes * 60000000000))
 	while [ "$(clock)" -lt $end ]; do
-		case $(($(od -An -N2 -tu2 /dev/urandom) % 5)) in
+		case $(($(od -An -N2 -tu2 /dev/urandom) % 7)) in
 		0) inject kill ;;
 		1) inject stop ;;
 		2) inject stall ;;
 		3) inject cut ;;
 		4) inject resign ;;
+		5) inject orphan ;;
+		6) inject freeze ;;
 		esac
 	done
 fi
