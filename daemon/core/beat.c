@@ -207,10 +207,28 @@ static bool stolen(const struct rf_core *c, const struct rf_slot *s)
 	       s->seq + STOLEN_BEATS > c->seq;
 }
 
+/* The mailbox is never this node's to write. When it is a good one of another area,
+ * somebody formatted this one under its daemons: their records must not come back. */
+static bool formatted(struct rf_core *c, uint32_t disk, const uint8_t *record)
+{
+	struct rf_mailbox m;
+
+	if (rf_mailbox_decode(record, &c->super.id, c->me, &m) == RF_RECORD_FOREIGN)
+		c->foreign |= DISK_BIT(disk);
+	else
+		c->foreign &= (uint8_t)~DISK_BIT(disk);
+	return RF_RULE(FORMATTED, rf_count(c->foreign) >= rf_majority(c->disks));
+}
+
 void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *read)
 {
 	struct rf_slot s;
 
+	if (formatted(c, disk, read + c->super.id.stride_bytes)) {
+		rf_say_own(c, NULL, RF_SAY_FORMATTED, 0, 0);
+		rf_halt(c, RF_CAUSE_STOLEN);
+		return;
+	}
 	if (c->join.stage != JOIN_DONE) {
 		rf_join_own(c, disk, begun_ns, read);
 		return;

@@ -283,6 +283,7 @@ struct rf_core {
 	uint64_t awake_ns;                 /* when this node last went on after a standstill */
 	uint64_t doubt_ns;                 /* is my slot still mine? asked since, 0 = it is */
 	uint8_t doubt_seen;                /* disks that said so */
+	uint8_t foreign;                   /* disks that hold another area now */
 	uint64_t beat_ns;                  /* next heartbeat */
 	uint8_t busy[OP_LAST + 1];         /* by purpose: disks, of what concerns no volume */
 	bool beat_unsent;                  /* heartbeat of this beat not yet multicast */
