@@ -50,7 +50,7 @@ static void cluster(struct script *s)
 	t->inflight_ms = (uint32_t)option_number(s, "inflight", t->inflight_ms);
 	t->epsilon_ppm = (uint32_t)option_number(s, "epsilon", t->epsilon_ppm);
 	for (uint32_t v = 0; v < a.volumes; v++)
-		a.target[v] = fence && !strcmp(fence, "target");
+		a.fence[v] = fence && !strcmp(fence, "target") ? FENCE_TARGET : FENCE_GATE;
 	if (!writes || strcmp(writes, "on"))
 		a.write_every_ns = 1ull << 60;
 	a.weight[F_IMPOSTOR] = 1; /* room for a twin */

@@ -34,6 +34,8 @@ static const char *const names[F_COUNT] = {
 	[F_IMPOSTOR] = "impostor",
 	[F_GATE_SHUT] = "gate-shut",
 	[F_REPLAY] = "replay",
+	[F_FORGE] = "forge",
+	[F_FORMAT] = "format",
 };
 
 const char *fault_name(enum fault f)
@@ -132,6 +134,8 @@ static void swarm_faults(struct atlas *a, struct rng *r)
 	weigh(a, r, F_PUT, 50, 12);
 	weigh(a, r, F_GATE_SHUT, 10, 3);
 	weigh(a, r, F_REPLAY, 25, 8);
+	weigh(a, r, F_FORGE, 15, 6);
+	weigh(a, r, F_FORMAT, 4, 2);
 }
 
 static uint32_t sometimes(struct rng *r, uint32_t percent, uint32_t most_ppm)
@@ -173,8 +177,10 @@ static void swarm_hosts(struct atlas *a, struct rng *r)
 	a->hook_fail_ppm = sometimes(r, 15, 200000);
 	a->hook_slow_ppm = sometimes(r, 20, 300000);
 	for (uint32_t v = 0; v < a->volumes; v++) {
-		a->target[v] = rng_below(r, 10) < 3;
-		all &= a->target[v];
+		uint64_t kind = rng_below(r, 10);
+
+		a->fence[v] = kind < 3 ? FENCE_TARGET : kind < 4 ? FENCE_NONE : FENCE_GATE;
+		all &= a->fence[v] == FENCE_TARGET;
 	}
 	if (all) /* A4 */
 		weigh(a, r, F_VM_PAUSE, 60, 8);
@@ -292,7 +298,7 @@ static void profile_births(struct atlas *a, struct rng *r)
 	a->quorum = RF_QUORUM_SURVIVORS;
 	timing(a, r, 100);
 	a->timing.inflight_ms = 3 * a->timing.lease_ms;
-	a->target[0] = false;
+	a->fence[0] = FENCE_GATE;
 	a->weight[F_SHUTDOWN] = 8;
 	a->weight[F_PAUSE] = 1;
 	a->ghost_ppm = 900000;
@@ -327,7 +333,7 @@ static void profile_ballots(struct atlas *a, struct rng *r)
 	a->pause_max_ns = 3ull * a->timing.lease_ms * MS;
 	a->leader_ppm = 500000;
 	a->fault_every_ns = rng_scale(r, 100 * MS, 600 * MS);
-	a->target[0] = false;
+	a->fence[0] = FENCE_GATE;
 }
 
 /* Winners that announce themselves late. */
@@ -402,6 +408,7 @@ static void profile_replay(struct atlas *a, struct rng *r)
 {
 	quiet_faults(a);
 	a->weight[F_REPLAY] = 20;
+	a->weight[F_FORGE] = 10;
 	a->weight[F_KILL] = 1;
 	a->weight[F_REBOOT] = 1;
 	a->replay_quiet = true;
@@ -409,14 +416,36 @@ static void profile_replay(struct atlas *a, struct rng *r)
 	a->restart_max_ns = rng_scale(r, 10 * MS, 3000 * MS);
 }
 
+/* Areas that are formatted under their daemons. */
+static void profile_format(struct atlas *a, struct rng *r)
+{
+	a->weight[F_FORMAT] = 6;
+	a->weight[F_KILL] = 4;
+	a->weight[F_PAUSE] = 6;
+	a->weight[F_SHUTDOWN] = 2;
+	a->fault_every_ns = rng_scale(r, 400 * MS, 3000 * MS);
+}
+
+/* Nothing stands between a stale node and the volume but its lease. */
+static void profile_advisory(struct atlas *a, struct rng *r)
+{
+	profile_ballots(a, r);
+	a->weight[F_KILL] = 3;
+	a->weight[F_ROT] = 0;
+	a->fence[0] = FENCE_NONE;
+}
+
 static const struct {
 	const char *name;
 	void (*draw)(struct atlas *a, struct rng *r);
 } profiles[] = {
-	{"calm", profile_calm},       {"twins", profile_twins}, {"ghosts", profile_ghosts},
-	{"ballots", profile_ballots}, {"disks", profile_disks}, {"rot", profile_rot},
-	{"births", profile_births},   {"lags", profile_lags},   {"late", profile_late},
-	{"theft", profile_theft},     {"state", profile_state}, {"replay", profile_replay},
+	{"calm", profile_calm},     {"twins", profile_twins},
+	{"ghosts", profile_ghosts}, {"ballots", profile_ballots},
+	{"disks", profile_disks},   {"rot", profile_rot},
+	{"births", profile_births}, {"lags", profile_lags},
+	{"late", profile_late},     {"theft", profile_theft},
+	{"state", profile_state},   {"replay", profile_replay},
+	{"format", profile_format}, {"advisory", profile_advisory},
 };
 
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))

@@ -27,6 +27,15 @@
  *  Disk loss and unreadable sectors may strike any disk while faults last: that
  *  costs leaders, never safety. When faults end, everything is readable again
  *  except what was torn.
+ *  A volume without a fence (driver none) can be written by whoever is mounted:
+ *  there the oracles judge leases, not writes.
+ *  Forged and replayed datagrams may come at any time: they never matter.
+ *  An operator who formats an area whose daemons live gives up what it held: a
+ *  life of the old area may go on for the rest of its lease and not longer, and
+ *  may spoil records of the new one for ever (nobody overwrites what he cannot
+ *  read). When faults end, such an area is formatted once more with all daemons
+ *  stopped, as the manual says. Not with two hosts of one id: only one area's
+ *  slots tell them apart.
  *  Two hosts with one node id are drawn only in runs whose disks are quick and
  *  whose daemons are not paused: only then must the second be refused.
  */
@@ -63,7 +72,15 @@ enum fault {
 	F_IMPOSTOR,  /* a second host with the id of a live one */
 	F_GATE_SHUT, /* a gate shuts by itself */
 	F_REPLAY,    /* old datagrams come again */
+	F_FORGE,     /* datagrams of somebody without a key */
+	F_FORMAT,    /* an operator formats the area anew while daemons live */
 	F_COUNT
+};
+
+enum fence {
+	FENCE_GATE,   /* at the host: no write passes after the deadline */
+	FENCE_TARGET, /* at the storage: no write of an older epoch passes */
+	FENCE_NONE,   /* advisory (driver none): nothing but obedience and expiry */
 };
 
 struct atlas {
@@ -87,8 +104,9 @@ struct atlas {
 	uint64_t write_every_ns, target_delay_ns;
 	uint32_t fence_fail_ppm, fence_slow_ppm, hook_fail_ppm, hook_slow_ppm;
 	uint32_t drift_ppm; /* clocks run up to this much slower than real time */
-	bool drift_beyond, target[RF_VOLUMES_MAX];
-	uint32_t absent; /* nodes that stay dead when faults end */
+	bool drift_beyond;
+	uint8_t fence[RF_VOLUMES_MAX]; /* enum fence */
+	uint32_t absent;               /* nodes that stay dead when faults end */
 	bool follower_cut, replay_quiet, torn_disk[RF_DISKS_MAX];
 	uint32_t kill_join_ppm; /* chance that a daemon dies while it joins */
 	/* the host does not know that an earlier life crashed (its /run is gone):

@@ -8,6 +8,7 @@
 RF_SIM_SOURCES := \
 	daemon/decision.c \
 	daemon/node.c \
+	daemon/io/seal.c \
 	tests/sim/atlas.c \
 	tests/sim/disk.c \
 	tests/sim/faults.c \
@@ -26,8 +27,8 @@ RF_SIM_SOURCES := \
 	tests/sim/target.c \
 	tests/sim/world.c
 
-$(eval $(call rf_archive,librf-sim,$(RF_SIM_SOURCES)))
-$(eval $(call rf_program,rf-sim,tests/sim/main.c,librf-sim librf-core))
+$(eval $(call rf_archive,librf-sim,$(RF_SIM_SOURCES),libsodium))
+$(eval $(call rf_program,rf-sim,tests/sim/main.c,librf-sim librf-core,libsodium))
 
 SEEDS ?= 1..2000
 JOBS ?= 2

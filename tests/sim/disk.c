@@ -66,6 +66,18 @@ static void format(struct world *w, uint32_t d)
 		format_volume(w, d, v);
 }
 
+/* A new area in the place of the old one: what was in flight still lands. */
+void disks_format(struct world *w)
+{
+	w->area++;
+	w->formatted = w->now;
+	w->super.id.area[0] = (uint8_t)(0xa1 + w->area);
+	for (uint32_t d = 0; d < w->super.disk_count; d++) {
+		memset(w->disk[d].bad, 0, w->strides);
+		format(w, d);
+	}
+}
+
 void disks_reset(struct world *w)
 {
 	w->strides = (uint32_t)rf_geo_strides(&w->super);

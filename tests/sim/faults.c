@@ -204,6 +204,12 @@ static void strike(struct world *w, struct host *h, uint32_t volume, enum fault 
 	case F_REPLAY:
 		net_replay(w);
 		break;
+	case F_FORGE:
+		net_forge(w);
+		break;
+	case F_FORMAT:
+		operator_format(w);
+		break;
 	default:
 		operate(w, h, volume, f);
 	}
@@ -217,7 +223,10 @@ void fault_event(struct world *w)
 
 	if (w->phase != PHASE_FAULTS) { /* a hostile network does not stop */
 		if (w->atlas.replay_quiet) {
-			net_replay(w);
+			if (f == F_FORGE)
+				net_forge(w);
+			else
+				net_replay(w);
 			fault_next(w);
 		}
 		return;
@@ -257,9 +266,17 @@ static bool needs_restart(struct world *w, struct host *h)
 	return false;
 }
 
+static void stop_host(struct world *w, struct host *h)
+{
+	h->absent = true;
+	if (h->paused_until)
+		host_resume(w, h);
+	host_reboot(w, h);
+}
+
 static void heal_host(struct world *w, struct host *h)
 {
-
+	h->absent = false;
 	memset(h->path, 0, sizeof(h->path));
 	h->kill_at = 0;
 	if (h->impostor) {
@@ -285,15 +302,28 @@ static void heal_host(struct world *w, struct host *h)
 		host_start(w, h);
 }
 
-/* All faults stop. What they did to the records stays. */
+/* All faults stop. What they did to the records stays; unless lives of a formatted
+ * area may have spoilt those of the next: then everybody is stopped, what is in
+ * flight lands, and it is formatted properly. */
 void faults_over(struct world *w)
 {
-	trace(w, "faults are over");
+	uint64_t bound = w->super.timing.inflight_ms * RF_MS_NS;
+	bool again = w->phase == PHASE_FAULTS && w->area;
+
+	if (w->phase != PHASE_FAULTS) {
+		operator_format(w);
+	} else {
+		trace(w, "faults are over");
+		net_heal(w);
+		disk_hurry(w);
+	}
 	w->phase = PHASE_FIND;
 	w->fault_end = w->now;
-	w->find_by = w->now + oracle_live_bound(w);
-	net_heal(w);
-	disk_hurry(w);
-	for (uint32_t i = 0; i < w->hosts; i++)
+	w->find_by = w->now + oracle_live_bound(w) + (again ? bound : 0);
+	for (uint32_t i = 0; i < w->hosts && !again; i++)
 		heal_host(w, &w->host[i]);
+	for (uint32_t i = 0; i < w->hosts && again; i++)
+		stop_host(w, &w->host[i]);
+	if (again)
+		after(w, w->now + bound, EV_PHASE, 0, 0, 0, 0);
 }

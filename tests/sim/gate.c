@@ -15,6 +15,12 @@
 
 #define DIES 0x10000u /* of a landing: it dies instead */
 
+/* Which area's epochs a write belongs to, and which boot let it out. */
+static uint32_t write_tag(const struct host *h, uint32_t volume)
+{
+	return volume | (h->gate[volume].area & 7) << 17 | (uint32_t)(h->boot & 0xff) << 20;
+}
+
 bool gate_admits(struct world *w, const struct host *h, uint32_t volume)
 {
 	const struct gate *g = &h->gate[volume];
@@ -29,10 +35,10 @@ bool gate_admits(struct world *w, const struct host *h, uint32_t volume)
 void gate_write(struct world *w, struct host *h, uint32_t volume, uint64_t delay)
 {
 	struct gate *g = &h->gate[volume];
-	uint32_t a = volume | (uint32_t)(h->boot & 0xff) << 20;
+	uint32_t a = write_tag(h, volume);
 
 	if (volume_at_target(w, volume)) {
-		after(w, w->now + delay, EV_ARRIVE, h->index, volume, g->epoch, g->connection);
+		after(w, w->now + delay, EV_ARRIVE, h->index, a, g->epoch, g->connection);
 		return;
 	}
 	g->in_flight++;
@@ -95,10 +101,12 @@ void gate_writer(struct world *w, const struct happening *e, bool last)
 		last_write(w, h, e->a);
 		return;
 	}
-	if (gate_admits(w, h, e->a))
+	if (gate_admits(w, h, e->a)) {
+		oracle_admitted(w, h, e->a);
 		gate_write(w, h, e->a, write_delay(w, e->a));
-	else
+	} else {
 		g->held = true;
+	}
 	after(w, w->now + rng_range(&w->rng, 1, 2 * w->atlas.write_every_ns), EV_WRITER,
 	      h->index, e->a, g->epoch, 0);
 }
@@ -109,7 +117,7 @@ void gate_land(struct world *w, const struct happening *e)
 	uint32_t volume = e->a & 0xffff;
 	struct gate *g = &h->gate[volume];
 
-	if (!(e->a & DIES))
+	if (!(e->a & DIES) && (e->a >> 17 & 7) == (w->area & 7))
 		oracle_landed(w, volume, h->id, e->c, e->b);
 	if (volume_at_target(w, volume)) {
 		target_landed(w, volume);
@@ -140,14 +148,19 @@ uint32_t gate_adopt(struct world *w, struct host *h, uint32_t volume,
 {
 	struct gate *g = &h->gate[volume];
 
-	if (r->epoch <= g->latched)
-		return RF_FENCE_FAILED;
-	if (r->epoch < g->epoch)
-		return RF_FENCE_STALE;
-	if (g->epoch == r->epoch)
-		return g->shut ? RF_FENCE_FAILED : RF_FENCE_OK;
+	if (g->area == r->area) { /* else: a gate for another area is another gate */
+		if (r->epoch <= g->latched)
+			return RF_FENCE_FAILED;
+		if (r->epoch < g->epoch)
+			return RF_FENCE_STALE;
+		if (g->epoch == r->epoch)
+			return g->shut ? RF_FENCE_FAILED : RF_FENCE_OK;
+	}
 	if (g->in_flight || g->opener)
 		return RF_FENCE_BUSY;
+	if (g->area != r->area)
+		g->latched = 0;
+	g->area = r->area;
 	g->epoch = r->epoch;
 	g->incarnation = r->incarnation;
 	g->deadline_ns = 0;
@@ -185,14 +198,14 @@ static void revoke(struct world *w, struct host *h, uint32_t volume,
 {
 	struct gate *g = &h->gate[volume];
 
-	if (r->epoch && g->epoch > r->epoch) {
+	if (r->epoch && g->epoch > r->epoch && g->area == r->area) {
 		fence_answer(w, h, r->life, volume, r->verb, r->epoch, RF_FENCE_STALE);
 		return;
 	}
 	g->shut = true;
 	if (g->epoch > g->latched)
 		g->latched = g->epoch;
-	if (r->epoch > g->latched)
+	if (r->epoch > g->latched && g->area == r->area)
 		g->latched = r->epoch;
 	if (volume_at_target(w, volume))
 		g->connection++;
@@ -217,7 +230,10 @@ static void serve(struct world *w, struct host *h, uint32_t volume,
 			return;
 		}
 	}
-	if (r->verb == RF_FENCE_REVOKE)
+	if (w->atlas.fence[volume] == FENCE_NONE)
+		fence_answer(w, h, r->life, volume, r->verb, r->epoch,
+			     r->verb == RF_FENCE_EVICT ? RF_FENCE_UNSUPPORTED : RF_FENCE_OK);
+	else if (r->verb == RF_FENCE_REVOKE)
 		revoke(w, h, volume, r);
 	else if (volume_at_target(w, volume))
 		target_serve(w, h, volume, r);
@@ -269,6 +285,7 @@ int fence_submit(struct world *w, struct host *h, uint32_t verb, const struct rf
 	const struct fence_request r = {
 		.verb = verb,
 		.life = h->life,
+		.area = h->area,
 		.epoch = e->fence.epoch,
 		.incarnation = e->fence.incarnation,
 		.deadline_ns = e->fence.deadline_ns,
@@ -306,7 +323,8 @@ void fence_event(struct world *w, const struct happening *e)
 void gate_orphan(struct world *w, struct host *h, uint32_t volume)
 {
 	struct gate *g = &h->gate[volume];
-	const struct fence_request r = {.verb = RF_FENCE_REVOKE, .life = h->life};
+	const struct fence_request r = {
+		.verb = RF_FENCE_REVOKE, .life = h->life, .area = h->area};
 	uint64_t lease = w->super.timing.lease_ms * RF_MS_NS;
 
 	if (w->atlas.scripted)

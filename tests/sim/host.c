@@ -134,6 +134,12 @@ static void port_wake(void *world, uint64_t at_ns)
 
 static void configure(struct world *w, struct host *h, struct rf_core_config *cfg)
 {
+	static const uint32_t can[] = {
+		[FENCE_GATE] = RF_FENCE_CAN_DEADLINE | RF_FENCE_CAN_DRAIN,
+		[FENCE_TARGET] = RF_FENCE_CAN_EVICT | RF_FENCE_CAN_DRAIN,
+		[FENCE_NONE] = 0,
+	};
+
 	memset(cfg, 0, sizeof(*cfg));
 	cfg->super = w->super;
 	cfg->node = h->id;
@@ -141,17 +147,16 @@ static void configure(struct world *w, struct host *h, struct rf_core_config *cf
 	cfg->seed = rng_next(&w->rng);
 	cfg->unix_ns = UNIX_START_NS + w->now;
 	cfg->now_ns = h->last_ns = host_clock(w, h);
-	cfg->crashed = h->crashed && !w->atlas.forgetful;
+	cfg->crashed = h->crashed && h->crashed_area == w->area && !w->atlas.forgetful;
 	cfg->priority = h->priority;
 	h->crashed = true; /* until it says that it left */
+	h->area = h->crashed_area = w->area;
 	memcpy(cfg->boot_id, &h->boot, sizeof(h->boot));
 	cfg->boot_id[8] = (uint8_t)h->index;
 	snprintf(cfg->host, sizeof(cfg->host), "host%u", h->index);
 	memset(cfg->candidate, 0xff, sizeof(cfg->candidate));
 	for (uint32_t v = 0; v < w->super.volumes; v++)
-		cfg->can[v] = volume_at_target(w, v)
-				      ? RF_FENCE_CAN_EVICT | RF_FENCE_CAN_DRAIN
-				      : RF_FENCE_CAN_DEADLINE | RF_FENCE_CAN_DRAIN;
+		cfg->can[v] = can[w->atlas.fence[v]];
 }
 
 void host_start(struct world *w, struct host *h)
@@ -178,9 +183,8 @@ void host_start(struct world *w, struct host *h)
 	h->halted = h->joined = h->stopped = false;
 	h->kill_at = 0;
 	memset(h->put_pending, 0, sizeof(h->put_pending));
-	memset(h->window, 0, sizeof(h->window));
-	h->counter = 0;
 	configure(w, h, &cfg);
+	net_born(w, h);
 	trace(w, "host %u (n%u) starts life %u, incarnation %llx", h->index, h->id, h->life,
 	      (unsigned long long)h->incarnation);
 	if (!h->memory)
@@ -381,12 +385,16 @@ void host_happening(struct world *w, const struct happening *e)
 	}
 }
 
+bool host_current(const struct world *w, const struct host *h)
+{
+	return h->area == w->area;
+}
+
 bool host_leads(const struct world *w, const struct host *h, uint32_t volume)
 {
 	struct rf_core_volume v;
 
-	(void)w;
-	if (!h->alive)
+	if (!h->alive || !host_current(w, h))
 		return false;
 	rf_core_volume(rf_node_core(h->node), volume, &v);
 	return v.role == RF_ROLE_ACTIVE;

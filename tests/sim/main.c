@@ -28,7 +28,7 @@ struct options {
 	uint64_t first, last;
 	uint32_t jobs, nodes, disks, volumes;
 	const char *profile, *mutant;
-	bool trace, stop, scale;
+	bool trace, stop, scale, mutants;
 };
 
 struct sums { /* shared by the jobs */
@@ -200,6 +200,8 @@ static int parse(struct options *o, int argc, char **argv)
 			o->trace = true;
 		else if (!strcmp(name, "--scale"))
 			o->scale = true;
+		else if (!strcmp(name, "--mutants"))
+			o->mutants = true;
 		else if (!strcmp(name, "--stop"))
 			o->stop = true;
 		else if (!value)
@@ -225,14 +227,23 @@ static int parse(struct options *o, int argc, char **argv)
 }
 
 #ifdef RF_MUTANT
+static const char *const mutants[] = {
+#define RF_MUTANT_NAME(n) [RF_MUTANT_##n] = #n,
+	RF_MUTANTS(RF_MUTANT_NAME)};
+
+#define MUTANTS (sizeof(mutants) / sizeof(mutants[0]))
+
+static int list_mutants(void)
+{
+	for (uint32_t i = 1; i < MUTANTS; i++)
+		puts(mutants[i]);
+	return 0;
+}
+
 static void choose_mutant(const char *name)
 {
-	static const char *const names[] = {
-#define RF_MUTANT_NAME(n) [RF_MUTANT_##n] = #n,
-		RF_MUTANTS(RF_MUTANT_NAME)};
-
-	for (uint32_t i = 1; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i], name))
+	for (uint32_t i = 1; i < MUTANTS; i++)
+		if (!strcmp(mutants[i], name))
 			rf_mutant = i;
 	if (!rf_mutant) {
 		fprintf(stderr, "rf-sim: no such mutant: %s\n", name);
@@ -240,6 +251,12 @@ static void choose_mutant(const char *name)
 	}
 }
 #else
+static int list_mutants(void)
+{
+	fprintf(stderr, "rf-sim: this build has no mutants\n");
+	return 2;
+}
+
 static void choose_mutant(const char *name)
 {
 	fprintf(stderr, "rf-sim: this build has no mutants (%s)\n", name);
@@ -251,8 +268,10 @@ int main(int argc, char **argv)
 {
 	struct options o = {.first = 1, .last = 0, .jobs = 1};
 
-	if (parse(&o, argc, argv) < 0 || (!o.scale && o.last < o.first))
+	if (parse(&o, argc, argv) < 0 || (!o.scale && !o.mutants && o.last < o.first))
 		usage();
+	if (o.mutants)
+		return list_mutants();
 	if (o.scale)
 		return scale_run();
 	if (o.mutant)

@@ -70,82 +70,75 @@ static void transmit(struct world *w, struct packet *p, uint32_t from, uint32_t 
 		deliver_later(w, p, to);
 }
 
+/* Every life has its own seal, all have one key. */
+void net_born(struct world *w, struct host *h)
+{
+	const struct rf_keys keys = {.count = 1, .key = {{.id = 7, .bytes = "the cluster's"}}};
+
+	if (h->seal)
+		rf_seal_free(h->seal);
+	h->seal = NULL;
+	if (rf_seal_open(&h->seal, h->incarnation, rng_next(&w->rng)) < 0)
+		abort();
+	rf_seal_keys(h->seal, &keys);
+	rf_seal_copies(h->seal, false);
+	if (rf_seal_area(h->seal, w->super.id.area, h->id, w->super.id.nodes) < 0)
+		abort();
+}
+
+/* Somebody records the network: its first hours for ever, and the last minutes. */
+static void record(struct world *w, const struct packet *p)
+{
+	uint32_t half = REPLAYS / 2;
+
+	if (rng_below(&w->rng, 16))
+		return;
+	w->replay[w->replays < REPLAYS ? w->replays : half + w->replays % half] = *p;
+	w->replays++;
+}
+
 void net_send(struct world *w, struct host *h, const struct rf_effect *e)
 {
 	struct packet *p = take(w);
 
 	w->tally.datagrams++;
 	p->from = h->id;
-	p->incarnation = h->incarnation;
-	p->counter = ++h->counter;
-	p->len = (uint32_t)e->send.len;
+	p->forged = false;
 	p->uses = 1;
-	if (p->len <= sizeof(p->data))
-		memcpy(p->data, e->send.data, p->len);
-	else
-		p->len = 0;
+	p->len = (uint32_t)rf_seal_close(h->seal, 0, p->data, e->send.data, e->send.len);
 	oracle_sent(w, h, e);
 	for (uint32_t i = 0; i < w->hosts && p->len; i++)
 		if (i != h->index && (!e->send.to || w->host[i].id == e->send.to))
 			transmit(w, p, h->index, i);
-	if (w->atlas.weight[F_REPLAY] && rng_below(&w->rng, 16) == 0)
-		w->replay[w->replays++ % REPLAYS] = *p;
+	if (w->atlas.weight[F_REPLAY] || w->atlas.weight[F_FORGE])
+		record(w, p);
 	give(w, p);
 }
 
-static bool fresh(struct window *win, uint64_t counter)
-{
-	uint64_t back;
-
-	if (counter > win->highest) {
-		back = counter - win->highest;
-		win->seen = back < 64 ? win->seen << back | 1 : 1;
-		win->highest = counter;
-		return true;
-	}
-	back = win->highest - counter;
-	if (back >= 64 || win->seen >> back & 1)
-		return false;
-	win->seen |= 1ull << back;
-	return true;
-}
-
-/* What the seal does: 64 counters back, none twice; a window for the life that the
- * core takes for the present one, another for whatever else comes. */
-static bool unsealed(struct host *h, const struct packet *p, uint64_t present)
-{
-	struct window *now = &h->window[p->from][0], *other = &h->window[p->from][1];
-
-	if (now->incarnation != present) {
-		struct window was = *now;
-
-		*now = other->incarnation == present ? *other
-						     : (struct window){.incarnation = present};
-		*other = was;
-	}
-	if (p->incarnation == present)
-		return fresh(now, p->counter);
-	if (other->incarnation != p->incarnation)
-		*other = (struct window){.incarnation = p->incarnation};
-	return fresh(other, p->counter);
-}
-
+/* As bind.c does. */
 static void hand_over(struct world *w, struct host *h, const struct packet *p)
 {
 	struct rf_event ev = {.kind = RF_EV_MESSAGE};
-	struct rf_core_peer before = {0};
+	struct rf_core_peer before = {0}, now;
+	uint8_t message[RF_MESSAGE_BYTES];
+	struct rf_unsealed u;
+	enum rf_reject why;
 
-	if (p->from != h->id)
-		rf_core_peer(rf_node_core(h->node), p->from, &before);
-	if (!unsealed(h, p, before.incarnation))
+	if (rf_seal_unseal(h->seal, p->data, p->len, message, &u, &why) != 0)
 		return;
-	ev.message.from = p->from;
-	ev.message.incarnation = p->incarnation;
-	ev.message.data = p->data;
-	ev.message.len = p->len;
+	if (p->forged)
+		violate(w, "live", "n%u opens a forged datagram, as one of n%u", h->id, u.from);
+	rf_core_peer(rf_node_core(h->node), u.from, &before);
+	ev.message.from = u.from;
+	ev.message.incarnation = u.incarnation;
+	ev.message.data = message;
+	ev.message.len = u.len;
 	host_event(w, h, &ev);
-	if (p->from != h->id)
-		oracle_heard(w, h, p->from, p->incarnation, &before);
+	oracle_heard(w, h, u.from, u.incarnation, &before);
+	if (!h->alive)
+		return;
+	rf_core_peer(rf_node_core(h->node), u.from, &now);
+	rf_seal_life(h->seal, 0, u.from, now.incarnation);
 }
 
 void net_event(struct world *w, const struct happening *e)
@@ -165,25 +158,104 @@ void net_event(struct world *w, const struct happening *e)
 		hand_over(w, h, &copy);
 }
 
-/* Somebody who recorded the network plays it again: to everybody. */
+/* ---- people without a key ---- */
+
+/* The n-th after `first` of what was recorded, to be sent again. */
+static struct packet *recorded(struct world *w, uint32_t at)
+{
+	struct packet *p = take(w);
+	struct packet *next = p->next;
+	uint32_t index = p->index;
+
+	*p = w->replay[at];
+	p->next = next;
+	p->index = index;
+	p->uses = 1;
+	return p;
+}
+
+static void to_everybody(struct world *w, struct packet *p)
+{
+	for (uint32_t i = 0; i < w->hosts; i++)
+		if (w->host[i].alive)
+			deliver_later(w, p, i);
+	give(w, p);
+}
+
+/* Somebody who recorded the network plays it again. */
 void net_replay(struct world *w)
 {
 	uint32_t known = w->replays < REPLAYS ? w->replays : REPLAYS;
 	uint32_t first = (uint32_t)rng_below(&w->rng, known ? known : 1);
 
-	for (uint32_t n = 0; n < 8 && n < known; n++) {
-		struct packet *p = take(w);
-		struct packet *next = p->next;
-		uint32_t index = p->index;
+	for (uint32_t n = 0; n < 8 && n < known; n++)
+		to_everybody(w, recorded(w, (first + n) % known));
+}
 
-		*p = w->replay[(first + n) % known];
-		p->next = next;
-		p->index = index;
-		p->uses = 1;
-		for (uint32_t i = 0; i < w->hosts; i++)
-			if (w->host[i].alive && w->host[i].id != p->from)
-				deliver_later(w, p, i);
-		give(w, p);
+/* The envelope says who, of which life, and how new; all of it is sealed. */
+static void forge_envelope(struct world *w, struct packet *p)
+{
+	struct rf_wire_envelope e;
+	uint32_t nodes = w->super.id.nodes;
+
+	memcpy(&e, p->data, sizeof(e));
+	switch (rng_below(&w->rng, 4)) {
+	case 0:
+		e.sender = (uint16_t)(1 + (e.sender + rng_below(&w->rng, nodes - 1)) % nodes);
+		break;
+	case 1:
+		e.incarnation ^= 1ull << rng_below(&w->rng, 64);
+		break;
+	case 2: /* newer than all: who believes it hears nothing else any more */
+		e.counter |= 1ull << 63;
+		break;
+	default:
+		e.key_id ^= 1;
+	}
+	memcpy(p->data, &e, sizeof(e));
+}
+
+/* A datagram of somebody who has read the source, and not the key. */
+static void forge_whole(struct world *w, struct packet *p)
+{
+	const struct rf_keys keys = {.count = 1, .key = {{.id = 7, .bytes = "a guess"}}};
+	struct rf_wire_envelope e;
+	uint8_t message[RF_MESSAGE_BYTES] = {RF_WIRE_VOTE};
+	struct rf_seal *seal = NULL;
+
+	memcpy(&e, p->data, sizeof(e));
+	if (rf_seal_open(&seal, e.incarnation, rng_next(&w->rng)) < 0)
+		abort();
+	rf_seal_keys(seal, &keys);
+	if (rf_seal_area(seal, w->super.id.area, e.sender, w->super.id.nodes) < 0)
+		abort();
+	p->len = (uint32_t)rf_seal_close(seal, 0, p->data, message,
+					 rng_range(&w->rng, 1, sizeof(message)));
+	rf_seal_free(seal);
+}
+
+void net_forge(struct world *w)
+{
+	uint32_t known = w->replays < REPLAYS ? w->replays : REPLAYS;
+
+	for (uint32_t n = 0; n < 8 && known; n++) {
+		struct packet *p = recorded(w, (uint32_t)rng_below(&w->rng, known));
+
+		p->forged = true;
+		switch (rng_below(&w->rng, 4)) {
+		case 0:
+			p->data[rng_below(&w->rng, p->len)] ^= 1u << rng_below(&w->rng, 8);
+			break;
+		case 1:
+			p->len = (uint32_t)rng_below(&w->rng, p->len);
+			break;
+		case 2:
+			forge_envelope(w, p);
+			break;
+		default:
+			forge_whole(w, p);
+		}
+		to_everybody(w, p);
 	}
 }
 

@@ -91,3 +91,21 @@ void operator_stop(struct world *w, uint32_t node)
 	for (uint32_t d = 0; d < w->super.disk_count; d++)
 		rf_mailbox_encode(disk_cell(w, d, at), &w->super.id, node, &m);
 }
+
+/* `ringfence format --force` at a bad moment: daemons live, and some are started
+ * anew soon, for the new area; others are forgotten. */
+void operator_format(struct world *w)
+{
+	uint64_t lease = w->super.timing.lease_ms * RF_MS_NS;
+
+	if (w->area == AREAS_MAX - (w->phase == PHASE_FAULTS))
+		return;
+	disks_format(w);
+	target_formatted(w);
+	oracle_formatted(w);
+	trace(w, "operator: formats, area %u", w->area);
+	for (uint32_t i = 0; i < w->hosts; i++)
+		if (w->host[i].alive && rng_below(&w->rng, 2))
+			after(w, w->now + rng_edge(&w->rng, 1, 3 * lease), EV_KILL, i, 0,
+			      w->host[i].life, 0);
+}

@@ -64,6 +64,21 @@ void oracle_reset(struct world *w)
 	allocate(w);
 }
 
+/* Of the old area nothing counts any more. */
+void oracle_formatted(struct world *w)
+{
+	struct oracles *o = w->oracles;
+	uint32_t v = w->super.volumes, h = w->hosts;
+
+	memset(o->landed, 0, v * sizeof(*o->landed));
+	memset(o->highest, 0, v * sizeof(*o->highest));
+	memset(o->owner, 0, (size_t)v * EPOCHS_MAX * sizeof(*o->owner));
+	memset(o->put, 0, (size_t)h * v * sizeof(*o->put));
+	memset(o->vote, 0, (size_t)h * v * sizeof(*o->vote));
+	memset(o->ballot, 0, (size_t)h * v * sizeof(*o->ballot));
+	memset(o->claim, 0, (size_t)h * v * sizeof(*o->claim));
+}
+
 struct owner *oracle_owner(struct world *w, uint32_t volume, uint64_t epoch)
 {
 	if (epoch >= EPOCHS_MAX) {
@@ -127,13 +142,16 @@ void oracle_died(struct world *w, struct host *h)
 
 void oracle_stepped(struct world *w, struct host *h)
 {
-	oracle_fence_stepped(w, h);
+	if (host_current(w, h))
+		oracle_fence_stepped(w, h);
 }
 
 void oracle_said(struct world *w, struct host *h, const struct rf_decision *d)
 {
 	if (d->code == RF_SAY_ACTIVE)
 		w->tally.leaderships++;
+	if (!host_current(w, h))
+		return;
 	oracle_epoch_said(w, h, d);
 	oracle_fence_said(w, h, d);
 	oracle_state_said(w, h, d);
@@ -142,7 +160,8 @@ void oracle_said(struct world *w, struct host *h, const struct rf_decision *d)
 
 void oracle_sent(struct world *w, struct host *h, const struct rf_effect *e)
 {
-	oracle_live_sent(w, h, e);
+	if (host_current(w, h))
+		oracle_live_sent(w, h, e);
 }
 
 void oracle_hook(struct world *w, struct host *h, const struct rf_effect *e)
@@ -154,11 +173,14 @@ void oracle_hook(struct world *w, struct host *h, const struct rf_effect *e)
 
 void oracle_submit(struct world *w, struct host *h, const struct disk_op *op)
 {
-	oracle_state_submit(w, h, op);
+	if (host_current(w, h))
+		oracle_state_submit(w, h, op);
 }
 
 void oracle_read(struct world *w, struct host *h, const struct disk_op *op)
 {
+	if (!host_current(w, h))
+		return;
 	if (op->writes)
 		oracle_epoch_read(w, h, op);
 	oracle_fence_read(w, h, op);
@@ -180,12 +202,16 @@ void oracle_heard(struct world *w, struct host *h, uint32_t from, uint64_t incar
 
 void oracle_disk(struct world *w, const struct disk_op *op, const uint8_t *cell)
 {
-	oracle_epoch_disk(w, op, cell);
+	if (!memcmp(((const struct rf_disk_header *)op->data)->area, w->super.id.area,
+		    RF_UUID_BYTES))
+		oracle_epoch_disk(w, op, cell);
 }
 
 void oracle_granted(struct world *w, struct host *h, uint32_t volume, uint64_t epoch,
 		    uint64_t incarnation)
 {
+	if (h->gate[volume].area != w->area)
+		return;
 	oracle_epoch_owned(w, volume, epoch, h->id, incarnation, "granted to");
 	oracle_fence_granted(w, h, volume, epoch, incarnation);
 }

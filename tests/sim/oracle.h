@@ -66,6 +66,9 @@ struct oracles {
 	uint64_t stable_since;
 };
 
+void oracle_formatted(struct world *w); /* epochs begin anew */
+void oracle_admitted(struct world *w, struct host *h, uint32_t volume);
+
 /* oracle.c: hands what happens to those whom it concerns */
 void oracle_reset(struct world *w);
 void oracle_free(struct world *w);

@@ -7,12 +7,28 @@
  */
 #include "oracle.h"
 
+/* Without a fence: does it believe that it may write? */
+static bool has_lease(struct world *w, const struct host *h, uint32_t volume, uint64_t below)
+{
+	struct rf_core_volume v;
+
+	if (!h->alive || !host_current(w, h))
+		return false;
+	rf_core_volume(rf_node_core(h->node), volume, &v);
+	return v.role >= RF_ROLE_LOADING && v.role <= RF_ROLE_ACTIVE && v.epoch < below &&
+	       host_clock(w, h) < v.lease_ns;
+}
+
 /* May a write of an epoch below this one still land? */
 static bool may_write(struct world *w, const struct host *h, uint32_t volume, uint64_t below)
 {
 	const struct gate *g = &h->gate[volume];
 	const struct target *t = &w->target[volume];
 
+	if (w->atlas.fence[volume] == FENCE_NONE)
+		return has_lease(w, h, volume, below);
+	if (g->area != w->area)
+		return false; /* its time is oracle_admitted()'s */
 	if (volume_at_target(w, volume))
 		return t->epoch && t->epoch < below && t->node == h->id &&
 		       (gate_admits(w, h, volume) || t->in_flight);

@@ -18,3 +18,15 @@ void oracle_write_landed(struct world *w, uint32_t volume, uint32_t node, uint64
 		*highest = epoch;
 	oracle_epoch_owned(w, volume, epoch, node, incarnation, "written by");
 }
+
+/* A gate whose area was formatted under it: no renewal since, so it ends with its
+ * lease, on the slowest clock. */
+void oracle_admitted(struct world *w, struct host *h, uint32_t volume)
+{
+	uint64_t lease = rf_timing_expiry_ns(&w->super.timing);
+
+	if (h->gate[volume].area != w->area && oracle_judges(w, volume) &&
+	    !volume_at_target(w, volume) && w->now > w->formatted + lease)
+		violate(w, "write", "n%u writes vol=%u for an area that is no more", h->id,
+			volume);
+}

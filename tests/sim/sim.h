@@ -16,6 +16,7 @@
 
 #include "core/timing.h"
 #include "decision.h"
+#include "io/seal.h"
 #include "node.h"
 
 #include "atlas.h"
@@ -23,6 +24,7 @@
 
 #define CELL_BYTES 544u /* kept of a stride: a record, and 32 bytes of payload */
 #define PAYLOAD_BYTES 24u
+#define AREAS_MAX 7u /* formats in a run; a write carries three bits of it */
 #define UNIX_START_NS 1700000000000000000ull
 #define NEVER UINT64_MAX
 
@@ -105,26 +107,24 @@ struct disk_op {
 struct packet {
 	struct packet *next;
 	uint32_t index, uses, from, len;
-	uint64_t incarnation, counter;
-	uint8_t data[RF_MESSAGE_BYTES];
+	bool forged; /* by somebody who has no key */
+	uint8_t data[RF_DATAGRAM_BYTES];
 };
 
 #define REPLAYS 64u
-
-struct window { /* of one sender, as the seal keeps it */
-	uint64_t incarnation, highest, seen;
-};
 
 /* ---- fences ---- */
 
 struct fence_request {
 	uint32_t verb, life;
+	uint32_t area;
 	uint64_t epoch, incarnation, deadline_ns;
 };
 
 #define FENCE_QUEUE 32u
 
 struct gate {                        /* of one host and volume */
+	uint32_t area;               /* that it was made for */
 	uint64_t epoch, incarnation; /* of the present instance, 0 = none */
 	uint64_t deadline_ns;        /* host clock; target: unused */
 	uint64_t latched;            /* the highest epoch that was shut */
@@ -157,7 +157,8 @@ struct host {
 	uint32_t index, id;
 	uint32_t life; /* counts processes: events of a dead one are dropped */
 	bool alive, impostor, absent, halted, joined, stopped, crashed;
-	uint32_t calls, kill_at; /* die at this port call of a step; 0 = do not */
+	uint32_t area, crashed_area; /* of this life; of the one that crashed */
+	uint32_t calls, kill_at;     /* die at this port call of a step; 0 = do not */
 	uint64_t incarnation, boot;
 	/* boot clock: at world time `base`, it showed `shown` */
 	uint64_t base, shown, last_ns;
@@ -166,8 +167,8 @@ struct host {
 	uint64_t paused_until; /* daemon or whole machine; 0 = runs */
 	bool vm_paused;
 	uint64_t wake_ns, wake_serial;
-	uint64_t born, joined_at, counter;
-	struct window window[RF_NODES_MAX + 1][2];
+	uint64_t born, joined_at;
+	struct rf_seal *seal;
 	struct path path[RF_DISKS_MAX];
 	struct gate *gate;
 	struct rf_node *node;
@@ -194,6 +195,8 @@ struct world {
 	struct rf_super super;
 	enum phase phase;
 	uint64_t fault_end, find_by, steady_end;
+	uint32_t area; /* counts formats: records of an earlier one are foreign */
+	uint64_t formatted;
 
 	struct heap heap;
 	struct disk disk[RF_DISKS_MAX];
@@ -242,6 +245,7 @@ __attribute__((format(printf, 3, 4))) void violate(struct world *w, const char *
 void disks_reset(struct world *w);
 int disk_submit(struct world *w, struct host *h, const struct rf_effect *e);
 void disk_event(struct world *w, const struct happening *e);
+void disks_format(struct world *w);
 void disk_orphan(struct world *w, struct host *h); /* its process is dead */
 void disk_hurry(struct world *w);                  /* faults are over: nothing stays stuck */
 uint8_t *disk_cell(struct world *w, uint32_t disk, uint64_t offset);
@@ -252,6 +256,8 @@ void net_reset(struct world *w);
 void net_send(struct world *w, struct host *h, const struct rf_effect *e);
 void net_event(struct world *w, const struct happening *e);
 void net_replay(struct world *w);
+void net_forge(struct world *w);
+void net_born(struct world *w, struct host *h);
 void net_cut(struct world *w, uint32_t from, uint32_t to, bool on);
 void net_heal(struct world *w);
 
@@ -273,6 +279,7 @@ void target_serve(struct world *w, struct host *h, uint32_t volume,
 		  const struct fence_request *r);
 void target_arrive(struct world *w, const struct happening *e);
 void target_landed(struct world *w, uint32_t volume);
+void target_formatted(struct world *w);
 void target_idle(struct world *w, uint32_t volume);
 bool volume_at_target(const struct world *w, uint32_t volume);
 
@@ -286,6 +293,7 @@ void host_pause(struct world *w, struct host *h, uint64_t ns, bool vm);
 void host_resume(struct world *w, struct host *h);
 void host_event(struct world *w, struct host *h, struct rf_event *e);
 void host_happening(struct world *w, const struct happening *e);
+bool host_current(const struct world *w, const struct host *h); /* of the present area */
 bool host_leads(const struct world *w, const struct host *h, uint32_t volume);
 struct host *host_leader(struct world *w, uint32_t volume);
 
@@ -296,6 +304,7 @@ void operator_admin(struct world *w, struct host *h, uint32_t verb, uint32_t vol
 		    uint32_t node);
 void operator_put(struct world *w, struct host *h, uint32_t volume);
 void operator_stop(struct world *w, uint32_t node);
+void operator_format(struct world *w);
 
 /* ---- faults.c ---- */
 void fault_next(struct world *w);

@@ -9,7 +9,7 @@
 
 bool volume_at_target(const struct world *w, uint32_t volume)
 {
-	return w->atlas.target[volume];
+	return w->atlas.fence[volume] == FENCE_TARGET;
 }
 
 /* ---- judging ---- */
@@ -63,6 +63,7 @@ static void complete(struct world *w, uint32_t volume, const struct target_wait 
 	struct host *h = &w->host[t->host];
 	struct fence_request r = {.verb = t->verb,
 				  .life = t->life,
+				  .area = w->area,
 				  .epoch = t->epoch,
 				  .incarnation = t->incarnation};
 	uint32_t result = RF_FENCE_OK;
@@ -104,7 +105,7 @@ void target_serve(struct world *w, struct host *h, uint32_t volume,
 					 .incarnation = r->incarnation};
 	uint32_t result;
 
-	if (r->epoch < t->epoch) {
+	if (r->area != w->area || r->epoch < t->epoch) {
 		fence_answer(w, h, r->life, volume, r->verb, r->epoch, RF_FENCE_STALE);
 		return;
 	}
@@ -126,16 +127,28 @@ void target_serve(struct world *w, struct host *h, uint32_t volume,
 
 void target_arrive(struct world *w, const struct happening *e)
 {
-	struct target *t = &w->target[e->a];
+	uint32_t volume = e->a & 0xffff;
+	struct target *t = &w->target[volume];
 	struct host *h = &w->host[e->host];
 
-	if (t->epoch != e->b || t->waits || h->gate[e->a].connection != e->c) {
+	if ((e->a >> 17 & 7) != (w->area & 7) || t->epoch != e->b || t->waits ||
+	    h->gate[volume].connection != e->c) {
 		w->tally.refused++;
 		return;
 	}
 	t->in_flight++;
 	after(w, w->now + rng_scale(&w->rng, 1000, 20 * RF_MS_NS), EV_LAND, h->index, e->a,
 	      t->epoch, t->incarnation);
+}
+
+/* It is started anew, for the new area. What it had let in lands. */
+void target_formatted(struct world *w)
+{
+	for (uint32_t v = 0; v < w->super.volumes; v++) {
+		struct target *t = &w->target[v];
+
+		*t = (struct target){.in_flight = t->in_flight};
+	}
 }
 
 /* Whatever waits for an empty target. */

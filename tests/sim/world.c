@@ -79,6 +79,8 @@ struct world *world_new(void)
 static void free_hosts(struct world *w)
 {
 	for (uint32_t i = 0; i < w->hosts; i++) {
+		if (w->host[i].seal)
+			rf_seal_free(w->host[i].seal);
 		free(w->host[i].gate);
 		free(w->host[i].memory);
 	}
@@ -193,6 +195,7 @@ void world_reset(struct world *w, uint64_t seed, const struct atlas *atlas)
 	w->phase = PHASE_FAULTS;
 	w->violated = false;
 	w->value = 0;
+	w->area = 0;
 	w->heap.count = 0;
 	w->heap.order = 0;
 	memset(&w->tally, 0, sizeof(w->tally));
