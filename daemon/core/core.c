@@ -66,15 +66,12 @@ void rf_emit_fence(struct rf_core *c, enum rf_effect_kind kind, uint32_t volume,
 
 void rf_emit_hook(struct rf_core *c, struct volume *v, enum rf_hook hook)
 {
-	struct rf_effect *e = rf_emit(c, RF_DO_HOOK);
+	uint32_t cause = v->role == RF_ROLE_CLOSING ? v->closing.cause : v->history.cause;
 
-	e->hook.volume = v->number;
-	e->hook.hook = hook;
-	e->hook.epoch = v->my_epoch;
-	e->hook.prev_epoch = v->history.prev_epoch;
-	e->hook.prev_owner = v->history.prev_owner;
-	e->hook.deadline_ns = v->lease.deadline_ns;
-	e->hook.cause = v->role == RF_ROLE_CLOSING ? v->closing.cause : v->history.cause;
+	*rf_emit(c, RF_DO_HOOK) = (struct rf_effect){
+		.kind = RF_DO_HOOK,
+		.hook = {v->number, hook, v->my_epoch, v->history.prev_epoch,
+			 v->lease.deadline_ns, v->history.prev_owner, cause}};
 }
 
 void rf_emit_withdraw(struct rf_core *c, uint32_t volume)
@@ -241,9 +238,7 @@ struct rf_core *rf_core_init(void *memory, const struct rf_core_config *cfg)
 	c->me = cfg->node;
 	c->now = cfg->now_ns;
 	c->unix_ns = cfg->unix_ns;
-	c->random = cfg->seed ^ 0x9e3779b97f4a7c15ull;
-	if (!c->random)
-		c->random = 1;
+	c->random = (cfg->seed ^ 0x9e3779b97f4a7c15ull) | 1; /* never 0 */
 	c->incarnation = cfg->incarnation;
 	c->ops = ops_max(cfg);
 	c->count_max = rf_core_effects_max(cfg);

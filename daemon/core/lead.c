@@ -8,6 +8,7 @@
  */
 #include "state.h"
 
+#define FRUITLESS_MAX 5u
 #define HOOK_BIT(h) ((uint8_t)(1u << (h)))
 
 /* ---- history ---- */
@@ -65,6 +66,7 @@ void rf_lead_loaded(struct rf_core *c, struct volume *v)
 static void become_active(struct rf_core *c, struct volume *v)
 {
 	rf_role_set(v, RF_ROLE_ACTIVE);
+	v->fruitless = 0;
 	v->history.reconcile_us = (uint32_t)((c->now - v->mark_ns) / 1000);
 	v->history.start_unix_ns = c->unix_ns;
 	v->since_unix_ns = c->unix_ns;
@@ -153,7 +155,10 @@ void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint
 				      .worked = worked,
 				      .quiet = !worked,
 				      .by_epoch = ended_by(v, cause)};
-	v->holdoff_ns = c->now + holdoff(c, cause);
+	/* each leadership costs an epoch: one that never became active again is tried
+	 * less and less often */
+	v->holdoff_ns = c->now + (holdoff(c, cause) << v->fruitless);
+	v->fruitless += v->fruitless < FRUITLESS_MAX;
 	v->history.end_cause = cause;
 	revoke(c, v); /* §8: the gate first */
 	rf_slot_change(c);

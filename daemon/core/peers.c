@@ -90,6 +90,7 @@ static void begin_life(struct rf_core *c, uint32_t node, const struct rf_slot *s
 	p->net_ns = 0;
 	p->clock_at_ns = 0;
 	p->lost_said = false;
+	p->want_round_seen = 0;
 	if (known && c->join.stage == JOIN_DONE && s->state == RF_SLOT_JOINED)
 		rf_emit_say(c, NULL, RF_SAY_PEER_LIFE, node, 0, s->incarnation, s->generation);
 }

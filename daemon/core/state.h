@@ -202,7 +202,8 @@ struct volume {
 	uint8_t join_done, own_readable; /* joining: disks whose region, own ballot was read */
 	uint64_t read_retry_ns;          /* a read that failed is not repeated before */
 	uint64_t holdoff_ns;
-	bool slot_open; /* what my slot says, or is about to say, of this gate */
+	uint8_t fruitless; /* leaderships in a row that ended before they were active */
+	bool slot_open;    /* what my slot says, or is about to say, of this gate */
 	uint32_t leader_said;
 	uint64_t leader_epoch_said;
 	uint32_t last_cause; /* why the predecessor ended, as far as known */
