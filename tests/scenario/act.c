@@ -93,6 +93,12 @@ static void twin(struct script *s)
 	host_start(s->w, h);
 }
 
+/* Living daemons are not asked, nor started anew. */
+static void format(struct script *s)
+{
+	operator_format(s->w);
+}
+
 static void buried(struct script *s, struct host *h)
 {
 	if (!h->impostor)
@@ -359,6 +365,7 @@ static const struct {
 	{"start", start},
 	{"start-at-once", start_at_once},
 	{"twin", twin},
+	{"format", format},
 	{"kill", kill},
 	{"reboot", reboot},
 	{"pause", pause},

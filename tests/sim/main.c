@@ -28,7 +28,7 @@ struct options {
 	uint64_t first, last;
 	uint32_t jobs, nodes, disks, volumes;
 	const char *profile, *mutant;
-	bool trace, stop, scale, mutants;
+	bool trace, stop, scale, mutants, outcomes;
 };
 
 struct sums { /* shared by the jobs */
@@ -47,11 +47,12 @@ static void interrupt(int signal)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: rf-sim --seeds A..B [--jobs N] [--profile NAME] [--trace]\n"
-			"              [--nodes N] [--disks N] [--volumes N] [--stop]\n"
-			"       rf-sim --scale\n"
+	fprintf(stderr,
+		"usage: rf-sim --seeds A..B [--jobs N] [--profile NAME] [--trace]\n"
+		"              [--nodes N] [--disks N] [--volumes N] [--stop] [--outcomes]\n"
+		"       rf-sim --scale\n"
 #ifdef RF_MUTANT
-			"              [--mutant NAME | --mutants]\n"
+		"              [--mutant NAME | --mutants]\n"
 #endif
 	);
 	exit(2);
@@ -106,6 +107,7 @@ static void run_seed(struct world *w, const struct options *o, uint64_t seed)
 	a.volumes = o->volumes ? o->volumes : a.volumes;
 	if (o->trace)
 		w->trace = stdout;
+	w->outcomes = o->outcomes;
 	world_reset(w, seed, &a);
 	if (o->trace)
 		describe(w);
@@ -200,6 +202,8 @@ static int parse(struct options *o, int argc, char **argv)
 			o->trace = true;
 		else if (!strcmp(name, "--scale"))
 			o->scale = true;
+		else if (!strcmp(name, "--outcomes"))
+			o->outcomes = true;
 		else if (!strcmp(name, "--mutants"))
 			o->mutants = true;
 		else if (!strcmp(name, "--stop"))

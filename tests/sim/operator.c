@@ -104,7 +104,7 @@ void operator_format(struct world *w)
 	target_formatted(w);
 	oracle_formatted(w);
 	trace(w, "operator: formats, area %u", w->area);
-	for (uint32_t i = 0; i < w->hosts; i++)
+	for (uint32_t i = 0; i < w->hosts && !w->atlas.scripted; i++)
 		if (w->host[i].alive && rng_below(&w->rng, 2))
 			after(w, w->now + rng_edge(&w->rng, 1, 3 * lease), EV_KILL, i, 0,
 			      w->host[i].life, 0);

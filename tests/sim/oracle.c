@@ -196,8 +196,8 @@ void oracle_heard(struct world *w, struct host *h, uint32_t from, uint64_t incar
 		return;
 	rf_core_peer(rf_node_core(h->node), from, &now);
 	if (now.net_ns != before->net_ns && now.incarnation == before->incarnation)
-		violate(w, "live", "n%u believes a datagram of a dead life of n%u", h->id,
-			from);
+		violate_rule(w, "live", "n%u believes a datagram of a dead life of n%u", h->id,
+			     from);
 }
 
 void oracle_disk(struct world *w, const struct disk_op *op, const uint8_t *cell)

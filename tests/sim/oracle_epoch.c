@@ -147,7 +147,8 @@ static void phase_begins(struct world *w, struct host *h, const struct rf_decisi
 	if (seen->instance != d->epoch || seen->mbal != d->a)
 		*seen = (struct ballot_seen){.instance = d->epoch, .mbal = d->a};
 	if (d->b == 2 && seen->lost && !seen->entered)
-		violate(w, "epoch",
+		violate_rule(
+			w, "epoch",
 			"n%u enters phase 2 of epoch %llu on vol=%u, what it read says stop",
 			h->id, (unsigned long long)d->epoch, d->volume);
 	seen->entered = d->b == 2;

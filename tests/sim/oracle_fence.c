@@ -57,9 +57,9 @@ static void check_known(struct world *w, struct host *h, const struct rf_decisio
 
 	rf_core_volume(rf_node_core(h->node), d->volume, &v);
 	if (v.epoch > d->epoch)
-		violate(w, "fence", "n%u says %s of epoch %llu on vol=%u and knows %llu", h->id,
-			rf_decision_name(d->code), (unsigned long long)d->epoch, d->volume,
-			(unsigned long long)v.epoch);
+		violate_rule(w, "fence", "n%u says %s of epoch %llu on vol=%u and knows %llu",
+			     h->id, rf_decision_name(d->code), (unsigned long long)d->epoch,
+			     d->volume, (unsigned long long)v.epoch);
 }
 
 /* The slot that the others read says closed, or this life could not have closed it. */
@@ -171,7 +171,8 @@ void oracle_fence_granted(struct world *w, struct host *h, uint32_t volume, uint
 			rf_bit_get(s.gate_open, volume);
 	}
 	if (2 * open <= w->super.disk_count)
-		violate(w, "fence",
+		violate_rule(
+			w, "fence",
 			"gate of n%u on vol=%u opens for %llu, its slot says so on %u of %u "
 			"disks",
 			h->id, volume, (unsigned long long)epoch, open, w->super.disk_count);
@@ -305,7 +306,8 @@ static void check_states(struct world *w, struct host *h, const struct rf_decisi
 	for (uint32_t i = 0; i < w->super.disk_count; i++)
 		disks += s->states >> i & 1;
 	if (2 * disks <= w->super.disk_count)
-		violate(w, "fence",
+		violate_rule(
+			w, "fence",
 			"n%u has loaded the state of vol=%u from %u of %u disks that have its "
 			"ballot",
 			h->id, d->volume, disks, w->super.disk_count);
@@ -316,7 +318,8 @@ static void check_put(struct world *w, struct host *h, const struct rf_decision 
 	const struct claim_seen *s = seen(w, h, d->volume);
 
 	if (s->epoch == d->epoch && s->put && s->put == d->a)
-		violate(w, "fence",
+		violate_rule(
+			w, "fence",
 			"n%u acknowledges version %llu on vol=%u, what it read supersedes %llu",
 			h->id, (unsigned long long)d->a, d->volume,
 			(unsigned long long)d->epoch);
@@ -331,7 +334,8 @@ static void check_fresh(struct world *w, struct host *h, const struct rf_decisio
 	for (uint32_t i = 0; i < w->super.disk_count && s->epoch == d->epoch; i++)
 		disks += s->fresh >> i & 1;
 	if (2 * disks <= w->super.disk_count)
-		violate(w, "fence",
+		violate_rule(
+			w, "fence",
 			"n%u says %s of epoch %llu on vol=%u, its fresh read has its ballot on "
 			"%u of %u disks",
 			h->id, rf_decision_name(d->code), (unsigned long long)d->epoch,
@@ -344,11 +348,13 @@ static void stops(struct world *w, struct host *h, uint32_t volume,
 	const struct claim_seen *s = seen(w, h, volume);
 
 	if (v->owner != h->id || v->owner_incarnation != h->incarnation)
-		violate(w, "fence", "n%u goes on leading vol=%u and knows that n%u owns %llu",
-			h->id, volume, v->owner, (unsigned long long)v->epoch);
+		violate_rule(w, "fence",
+			     "n%u goes on leading vol=%u and knows that n%u owns %llu", h->id,
+			     volume, v->owner, (unsigned long long)v->epoch);
 	else if (s->epoch == v->epoch && s->superseded)
-		violate(w, "fence", "n%u goes on leading vol=%u, what it read supersedes %llu",
-			h->id, volume, (unsigned long long)v->epoch);
+		violate_rule(w, "fence",
+			     "n%u goes on leading vol=%u, what it read supersedes %llu", h->id,
+			     volume, (unsigned long long)v->epoch);
 }
 
 /* §6: superseded, and known to be: over. */

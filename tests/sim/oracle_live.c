@@ -45,8 +45,9 @@ void oracle_live_sent(struct world *w, struct host *h, const struct rf_effect *e
 	v = &w->oracles->vote[h->index * w->oracles->volumes + m.vote.volume];
 	if (v->candidate && v->life == h->life && v->candidate != m.vote.candidate &&
 	    m.vote.epoch <= v->epoch && w->now - v->at < beats(w, 1))
-		violate(w, "live", "n%u votes for n%u and n%u in one round, epoch %llu", h->id,
-			v->candidate, m.vote.candidate, (unsigned long long)m.vote.epoch);
+		violate_rule(w, "live", "n%u votes for n%u and n%u in one round, epoch %llu",
+			     h->id, v->candidate, m.vote.candidate,
+			     (unsigned long long)m.vote.epoch);
 	*v = (struct vote_seen){.epoch = m.vote.epoch,
 				.at = w->now,
 				.candidate = m.vote.candidate,
