@@ -183,19 +183,15 @@ void rf_slot_wrote(struct rf_core *c, const struct op *op, bool wrote, const uin
 
 /* ---- own slot and mailbox: reading ---- */
 
-static void obey_mailbox(struct rf_core *c, const uint8_t *record)
+static void obey_mailbox(struct rf_core *c, const struct rf_mailbox *m)
 {
-	struct rf_mailbox m;
-
-	if (rf_mailbox_decode(record, &c->super.id, c->me, &m) != RF_RECORD_OK)
+	if (m->order != RF_ORDER_STOP || m->incarnation != c->incarnation ||
+	    m->seq <= c->order_seq || c->order_pending)
 		return;
-	if (m.order != RF_ORDER_STOP || m.incarnation != c->incarnation ||
-	    m.seq <= c->order_seq || c->order_pending)
-		return;
-	c->order_pending = m.seq;
+	c->order_pending = m->seq;
 	c->stopped = true;
 	c->health |= RF_HEALTH_STOPPED;
-	rf_say_own(c, NULL, RF_SAY_ORDERED, m.from, m.seq);
+	rf_say_own(c, NULL, RF_SAY_ORDERED, m->from, m->seq);
 }
 
 /* §3: another life in my slot. A disk that missed my join still shows an older
@@ -209,24 +205,22 @@ static bool stolen(const struct rf_core *c, const struct rf_slot *s)
 
 /* The mailbox is never this node's to write. When it is a good one of another area,
  * somebody formatted this one under its daemons: their records must not come back. */
-static bool formatted(struct rf_core *c, uint32_t disk, const uint8_t *record)
+static bool formatted(struct rf_core *c, uint32_t disk, enum rf_record_verdict mailbox)
 {
-	struct rf_mailbox m;
-
-	if (rf_mailbox_decode(record, &c->super.id, c->me, &m) == RF_RECORD_FOREIGN)
-		c->foreign |= DISK_BIT(disk);
-	else
-		c->foreign &= (uint8_t)~DISK_BIT(disk);
-	return RF_RULE(FORMATTED, rf_count(c->foreign) >= rf_majority(c->disks));
+	c->foreign &= (uint8_t)~DISK_BIT(disk);
+	c->foreign |= mailbox == RF_RECORD_FOREIGN ? DISK_BIT(disk) : 0;
+	return RF_RULE(FORMATTED, rf_most(c, c->foreign));
 }
 
 void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *read)
 {
+	const uint8_t *box = read + c->super.id.stride_bytes;
+	struct rf_mailbox m;
 	struct rf_slot s;
+	enum rf_record_verdict mailbox = rf_mailbox_decode(box, &c->super.id, c->me, &m);
 
-	if (formatted(c, disk, read + c->super.id.stride_bytes)) {
-		rf_say_own(c, NULL, RF_SAY_FORMATTED, 0, 0);
-		rf_halt(c, RF_CAUSE_STOLEN);
+	if (formatted(c, disk, mailbox)) {
+		rf_over(c, RF_SAY_FORMATTED, 0, 0);
 		return;
 	}
 	if (c->join.stage != JOIN_DONE) {
@@ -235,15 +229,15 @@ void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint
 	}
 	if (rf_slot_decode(read, &c->super.id, c->me, &s) == RF_RECORD_OK &&
 	    RF_RULE(STOLEN, stolen(c, &s))) {
-		rf_say_own(c, NULL, RF_SAY_STOLEN, s.incarnation, s.generation);
-		rf_halt(c, RF_CAUSE_STOLEN);
+		rf_over(c, RF_SAY_STOLEN, s.incarnation, s.generation);
 		return;
 	}
 	if (begun_ns >= c->doubt_ns)
 		c->doubt_seen |= DISK_BIT(disk);
-	if (c->doubt_ns && rf_count(c->doubt_seen) >= rf_majority(c->disks))
+	if (c->doubt_ns && rf_most(c, c->doubt_seen))
 		c->doubt_ns = 0;
-	obey_mailbox(c, read + c->super.id.stride_bytes);
+	if (mailbox == RF_RECORD_OK)
+		obey_mailbox(c, &m);
 }
 
 static void read_leaders(struct rf_core *c)
@@ -327,13 +321,6 @@ static void leave(struct rf_core *c)
 	rf_halt(c, RF_CAUSE_SHUTDOWN);
 }
 
-static void publish_health(struct rf_core *c)
-{
-	c->health &= ~(RF_HEALTH_PAUSED | RF_HEALTH_BARRED);
-	c->health |= c->paused ? RF_HEALTH_PAUSED : 0;
-	c->health |= c->barred ? RF_HEALTH_BARRED : 0;
-}
-
 static void beat(struct rf_core *c)
 {
 	if (c->beat_unsent) /* the disk was slower than a beat: say so, with the old sequence */
@@ -343,7 +330,8 @@ static void beat(struct rf_core *c)
 	if (c->beat_ns <= c->now)
 		c->beat_ns = c->now + c->hb_ns;
 	rf_assert(c->join.stage == JOIN_DONE && c->beat_ns > c->now);
-	publish_health(c);
+	c->health &= ~(RF_HEALTH_PAUSED | RF_HEALTH_BARRED);
+	c->health |= (c->paused ? RF_HEALTH_PAUSED : 0) | (c->barred ? RF_HEALTH_BARRED : 0);
 	rf_push_retry(c);
 	rf_slot_change(c);
 	rf_read(c, OP_OWN, RF_NO_VOLUME, 0, 0);

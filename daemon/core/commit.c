@@ -104,6 +104,10 @@ void rf_commit_put(struct rf_core *c, struct volume *v, const uint8_t *data, uin
 void rf_commit_load(struct rf_core *c, struct volume *v)
 {
 	struct commit *k = &v->commit;
+
+	rf_assert(v->lease.opened);
+	rf_role_set(v, RF_ROLE_LOADING);
+	v->mark_ns = c->now;
 	*k = (struct commit){.id = k->id, .loading = true, .began_ns = c->now};
 	v->read_retry_ns = 0;
 }

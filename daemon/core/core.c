@@ -106,6 +106,12 @@ void rf_halt(struct rf_core *c, uint32_t reason)
 	rf_emit(c, RF_DO_HALT)->halt.reason = reason;
 }
 
+void rf_over(struct rf_core *c, enum rf_say why, uint64_t a, uint64_t b)
+{
+	rf_say_own(c, NULL, why, a, b);
+	rf_halt(c, RF_CAUSE_STOLEN);
+}
+
 /* xorshift64*: back-off and jitter only. */
 uint32_t rf_random(struct rf_core *c, uint32_t below)
 {
@@ -385,12 +391,10 @@ static void advance(struct rf_core *c)
 	if (c->halted)
 		return;
 	rf_join_advance(c);
-	if (c->halted)
-		return;
-	if (c->join.stage != JOIN_DONE) {
+	if (!c->halted && c->join.stage != JOIN_DONE)
 		advance_endings(c);
+	if (c->halted || c->join.stage != JOIN_DONE)
 		return;
-	}
 	rf_each_volume (c, v) {
 		rf_region_look_advance(c, v);
 		rf_campaign_advance(c, v);

@@ -173,6 +173,11 @@ static uint64_t expiry_of(struct rf_core *c, struct volume *v, uint32_t node)
 	return read_ns + wait;
 }
 
+static bool waits_for(const struct volume *v, const struct exclusion *x)
+{
+	return v->role == RF_ROLE_EXCLUDING && x->until_ns && !x->way;
+}
+
 static void judge_nodes(struct rf_core *c, struct volume *v)
 {
 	rf_each_other (c, j) {
@@ -203,10 +208,8 @@ void rf_exclusion_seen(struct rf_core *c, uint32_t node, const struct rf_slot *s
 	rf_each_volume (c, v) {
 		struct exclusion *x = &v->exclusion[node];
 
-		if (v->role != RF_ROLE_EXCLUDING || !x->until_ns || x->way)
-			continue;
-		if (s->seq > x->seq && !rf_bit_get(s->gate_open, v->number) &&
-		    rf_most(c, x->readable))
+		if (waits_for(v, x) && s->seq > x->seq && rf_most(c, x->readable) &&
+		    !rf_bit_get(s->gate_open, v->number))
 			out(c, v, node, RF_WAY_ACKNOWLEDGED);
 	}
 }
@@ -216,9 +219,8 @@ void rf_exclusion_closed(struct rf_core *c, struct volume *v, uint32_t node, uin
 {
 	struct exclusion *x = &v->exclusion[node];
 
-	if (v->role != RF_ROLE_EXCLUDING || epoch != v->my_epoch || !x->until_ns || x->way)
-		return;
-	if (x->incarnation == c->peer[node].incarnation)
+	if (waits_for(v, x) && epoch == v->my_epoch &&
+	    x->incarnation == c->peer[node].incarnation)
 		out(c, v, node, RF_WAY_ACKNOWLEDGED);
 }
 
@@ -278,7 +280,7 @@ static void poll(struct rf_core *c, struct volume *v)
 		return;
 	v->exclude.poll_ns = c->now + c->hb_ns / 2;
 	rf_each_other (c, j)
-		if (v->exclusion[j].until_ns && !v->exclusion[j].way)
+		if (waits_for(v, &v->exclusion[j]))
 			rf_peer_read(c, j);
 }
 

@@ -30,12 +30,6 @@ static bool again(struct rf_core *c, uint64_t *at_ns)
 	return true;
 }
 
-static void refuse(struct rf_core *c, uint64_t incarnation, uint64_t generation)
-{
-	rf_say_own(c, NULL, RF_SAY_JOIN_REFUSED, incarnation, generation);
-	rf_halt(c, RF_CAUSE_STOLEN);
-}
-
 /* ---- reading the slots ---- */
 
 static void own_slot(struct rf_core *c, uint32_t disk, const uint8_t *record)
@@ -158,7 +152,7 @@ static void look_watching(struct rf_core *c, uint32_t disk, const struct rf_slot
 	if (first)
 		return;
 	if (j->moved & DISK_BIT(disk)) {
-		refuse(c, s->incarnation, s->generation);
+		rf_over(c, RF_SAY_JOIN_REFUSED, s->incarnation, s->generation);
 		return;
 	}
 	/* it may have been a renewal of somebody who died since: all waits begin anew */
@@ -187,7 +181,7 @@ void rf_join_own(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint
 		if (s.incarnation == c->incarnation)
 			j->done |= DISK_BIT(disk);
 		else if (RF_RULE(JOIN_CHECK, s.generation >= c->generation))
-			refuse(c, s.incarnation, s.generation);
+			rf_over(c, RF_SAY_JOIN_REFUSED, s.incarnation, s.generation);
 	}
 }
 

@@ -48,14 +48,6 @@ void rf_role_set(struct volume *v, enum rf_role role)
 
 /* ---- up ---- */
 
-void rf_lead_opened(struct rf_core *c, struct volume *v)
-{
-	rf_assert(v->role == RF_ROLE_OPENING && v->lease.opened);
-	rf_role_set(v, RF_ROLE_LOADING);
-	v->mark_ns = c->now;
-	rf_commit_load(c, v);
-}
-
 void rf_lead_loaded(struct rf_core *c, struct volume *v)
 {
 	rf_assert(v->role == RF_ROLE_LOADING);

@@ -117,7 +117,7 @@ void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 		v->history.open_us = (uint32_t)((c->now - v->mark_ns) / 1000);
 		rf_say_own(c, v, RF_SAY_OPENED,
 			   l->deadline_ns > c->now ? l->deadline_ns - c->now : 0, 0);
-		rf_lead_opened(c, v);
+		rf_commit_load(c, v);
 	} else if (result == RF_FENCE_OK) {
 		grant(c, v);
 	} else if (result == RF_FENCE_STALE) {

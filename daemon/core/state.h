@@ -339,6 +339,8 @@ void rf_emit_hook(struct rf_core *c, struct volume *v, enum rf_hook hook);
 /* Forget what was ordered for v in this step and would give it rights. */
 void rf_emit_withdraw(struct rf_core *c, uint32_t volume);
 void rf_halt(struct rf_core *c, uint32_t reason);
+/* The slot, or the whole area, is not this life's (any more): say why, and halt. */
+void rf_over(struct rf_core *c, enum rf_say why, uint64_t a, uint64_t b);
 uint32_t rf_random(struct rf_core *c, uint32_t below);
 
 /* ---- quorum.c ---- */
@@ -464,7 +466,6 @@ void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 void rf_lease_advance(struct rf_core *c, struct volume *v);
 
 /* ---- lead.c: from the open gate to the closed one ---- */
-void rf_lead_opened(struct rf_core *c, struct volume *v);
 void rf_lead_loaded(struct rf_core *c, struct volume *v);
 void rf_lead_hook(struct rf_core *c, struct volume *v, uint32_t hook, uint64_t epoch,
 		  int32_t status);
