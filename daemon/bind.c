@@ -375,7 +375,8 @@ static void port_say(void *world, const struct rf_decision *s)
 
 	if (s->code == RF_SAY_MESSAGE_REFUSED && s->a < RF_REJECT_COUNT)
 		d->rejected[s->a]++;
-	rf_log_decision(s, name, ev.text, sizeof(ev.text));
+	rf_log_decision(s, name, d->parts > 1 ? d->config.area[p->index].disk[0] : NULL,
+			ev.text, sizeof(ev.text));
 	if (name)
 		snprintf(ev.volume, sizeof(ev.volume), "%s", name);
 	rf_control_event(d->control, &ev);

@@ -225,13 +225,15 @@ static enum rf_log_level level_of(uint32_t code)
 	}
 }
 
-void rf_log_decision(const struct rf_decision *d, const char *volume, char *text,
-		     size_t text_bytes)
+void rf_log_decision(const struct rf_decision *d, const char *volume, const char *area,
+		     char *text, size_t text_bytes)
 {
 	enum rf_log_level level = level_of(d->code);
 	char line[RF_DECISION_BYTES];
+	size_t n = rf_decision_format(line, sizeof(line), d, volume);
 
-	rf_decision_format(line, sizeof(line), d, volume);
+	if (area && d->volume == RF_NO_VOLUME)
+		snprintf(line + n, sizeof(line) - n, " area=%s", area);
 	if (text)
 		snprintf(text, text_bytes, "%s", line);
 	if (level <= RF_LOG_WARNING)

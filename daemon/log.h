@@ -45,8 +45,9 @@ bool rf_log_wants(enum rf_log_level level);
 void rf_log(enum rf_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void rf_vlog(enum rf_log_level level, const char *format, va_list ap);
-/* The line of a decision; also puts it into text (may be NULL) for events. */
-void rf_log_decision(const struct rf_decision *d, const char *volume, char *text,
-		     size_t text_bytes);
+/* The line of a decision; also puts it into text (may be NULL) for events. One about no
+ * volume names the area when there are several (else NULL). */
+void rf_log_decision(const struct rf_decision *d, const char *volume, const char *area,
+		     char *text, size_t text_bytes);
 
 #endif

@@ -251,10 +251,13 @@ static void a_warning_says_what_to_do(void **state)
 	char text[200];
 
 	(void)state;
-	rf_log_decision(&d, "vol0", text, sizeof(text));
+	rf_log_decision(&d, "vol0", "/dev/mapper/q", text, sizeof(text));
 	assert_string_equal(text, "unreadable volume=vol0 node=2 epoch=7 disk=0 record=5");
 	assert_non_null(strstr(logged(), "error unreadable volume=vol0 node=2 epoch=7 disk=0 "
 					 "record=5 msg=\"a record cannot be read"));
+	d = (struct rf_decision){RF_SAY_LEFT, RF_NO_VOLUME, 2, 0, 3, 0};
+	rf_log_decision(&d, NULL, "/dev/mapper/q", text, sizeof(text));
+	assert_string_equal(text, "left node=2 generation=3 area=/dev/mapper/q");
 }
 
 /* ---- notify ---- */
