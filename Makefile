@@ -225,7 +225,7 @@ check: all
 HEADERS := blob claim control fence format gate key limits rule wire
 MANPAGES := nbdkit-ringfence-plugin.1 ringfence.conf.5 ringfence-format.5 dm-ringfence.7 ocf_ringfence_volume.7 \
 	ringfence-protocol.7 ringfence-timing.7 ringfence.8 ringfenced.8 ringfence-attach.8 ringfence-dump.8 \
-	ringfence-fencer.8 ringfence-format.8 ringfence-keygen.8 ringfence-resign.8 \
+	ringfence-fence.8 ringfence-fencer.8 ringfence-format.8 ringfence-keygen.8 ringfence-resign.8 \
 	ringfence-run.8 ringfence-state.8 ringfence-status.8
 
 # Where nbdkit looks for plugins, unless the packager says otherwise.

@@ -5,6 +5,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_attach.c \
 	tools/cmd_dump.c \
 	tools/cmd_events.c \
+	tools/cmd_fence.c \
 	tools/cmd_format.c \
 	tools/cmd_keygen.c \
 	tools/cmd_leader.c \
@@ -31,6 +32,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/job.c \
 	tools/keep.c \
 	tools/locate.c \
+	tools/mailbox.c \
 	tools/opt.c \
 	tools/out.c \
 	tools/record.c \
@@ -38,7 +40,9 @@ $(eval $(call rf_program,ringfence,\
 	tools/rows.c \
 	tools/verify_disk.c \
 	tools/verify_volume.c \
+	tools/victim.c \
 	tools/words.c \
+	tools/worker.c \
 	daemon/area.c \
 	daemon/config.c \
 	daemon/config_check.c \
@@ -55,4 +59,9 @@ $(eval $(call rf_test,cli,\
 	tools/inequality.c \
 	tools/opt.c \
 	tools/record.c \
+,librf-core,))
+
+$(eval $(call rf_test,victim,\
+	tests/unit/test_victim.c \
+	tools/victim.c \
 ,librf-core,))

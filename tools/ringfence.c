@@ -73,7 +73,7 @@ static void usage(void)
 	puts("Usage: ringfence [GLOBAL OPTION...] COMMAND [OPTION...] "
 	     "[ARGUMENT...]\n\nCommands:");
 	for (i = 0; i < COMMAND_COUNT; i++)
-		printf("  %-10s %s\n", commands[i]->name, commands[i]->brief);
+		printf("  %-14s %s\n", commands[i]->name, commands[i]->brief);
 	puts("\n`ringfence COMMAND --help` explains one. Exit codes: see ringfence(8).");
 }
 

@@ -77,29 +77,32 @@ int opt_parse_global(int *argc, char ***argv, void (*usage)(void));
 bool parse_ms(const char *text, bool bare_seconds, uint32_t *ms);
 bool parse_u64(const char *text, int base, uint64_t *value);
 
-#define COMMANDS(X)  \
-	X(format)    \
-	X(probe)     \
-	X(dump)      \
-	X(verify)    \
-	X(slots)     \
-	X(timing)    \
-	X(keygen)    \
-	X(status)    \
-	X(nodes)     \
-	X(leader)    \
-	X(is_leader) \
-	X(wait)      \
-	X(events)    \
-	X(resign)    \
-	X(handover)  \
-	X(pause)     \
-	X(resume)    \
-	X(run)       \
-	X(attach)    \
-	X(detach)    \
-	X(state)     \
-	X(work)      \
+#define COMMANDS(X)       \
+	X(format)         \
+	X(probe)          \
+	X(dump)           \
+	X(verify)         \
+	X(slots)          \
+	X(timing)         \
+	X(keygen)         \
+	X(status)         \
+	X(nodes)          \
+	X(leader)         \
+	X(is_leader)      \
+	X(wait)           \
+	X(events)         \
+	X(resign)         \
+	X(handover)       \
+	X(pause)          \
+	X(resume)         \
+	X(run)            \
+	X(attach)         \
+	X(detach)         \
+	X(fence)          \
+	X(unfence)        \
+	X(confirm_fenced) \
+	X(state)          \
+	X(work)           \
 	X(nbd_name)
 
 #define X(name) extern const struct command cmd_##name;

@@ -33,6 +33,8 @@ E2E_TESTS := \
 	tests/e2e/format.sh \
 	tests/e2e/fence.sh \
 	tests/e2e/fencer.sh \
+	tests/e2e/fence-node.sh \
+	tests/e2e/fence-disk.sh \
 	tests/e2e/ocf.sh
 
 CHECK_LEVELS += check-e2e
