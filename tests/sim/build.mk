@@ -48,10 +48,10 @@ sim-scale: $(B)/bin/rf-sim
 	@$(B)/bin/rf-sim --scale
 
 # One build carries all mutants: the rule that is gone is chosen at run time.
-check-mutants:
+check-mutants: $(B)/bin/rf-sim
 	@$(MAKE) --no-print-directory VARIANT=mutant \
 		EXTRA_CFLAGS="-DRF_MUTANT=rf_mutant -Itests/sim" build/mutant/bin/rf-sim
-	@JOBS=$(JOBS) tests/sim/check-mutants build/mutant/bin/rf-sim
+	@JOBS=$(JOBS) tests/sim/check-mutants build/mutant/bin/rf-sim $(B)/bin/rf-sim
 
 FAST_LEVELS += check-sim-short
 CHECK_LEVELS += check-sim check-mutants

@@ -30,6 +30,7 @@ void oracle_free(struct world *w)
 	free(o->paused);
 	free(o->twice_since);
 	free(o->resumed);
+	free(o->outlived);
 	free(o->leader);
 	free(o->leader_epoch);
 	free(o);
@@ -53,6 +54,7 @@ static void allocate(struct world *w)
 	o->paused = array(h, sizeof(*o->paused));
 	o->twice_since = array(h, sizeof(*o->twice_since));
 	o->resumed = array(h, sizeof(*o->resumed));
+	o->outlived = array((size_t)h * v, sizeof(*o->outlived));
 	o->leader = array(v, sizeof(*o->leader));
 	o->leader_epoch = array(v, sizeof(*o->leader_epoch));
 	w->oracles = o;

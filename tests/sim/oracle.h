@@ -61,6 +61,7 @@ struct oracles {
 	uint64_t *paused;           /* by host: last time it stood still */
 	uint64_t *twice_since;      /* by host: two lives of one id since */
 	uint64_t *resumed;          /* by host: last time it was paused */
+	uint64_t *outlived;         /* [host * volumes + volume]: another leads later, since */
 	uint32_t *leader;           /* by volume, when faults are over: host + 1 */
 	uint64_t *leader_epoch;
 	uint64_t stable_since;

@@ -116,6 +116,40 @@ static void audit_lease(struct world *w, struct host *h)
 	}
 }
 
+/* It leads; is it the last? Then 0. */
+static uint64_t outlived_by(struct world *w, const struct host *h, uint32_t volume)
+{
+	const struct host *last = host_leader(w, volume);
+	struct rf_core_volume mine, its;
+
+	if (!last || last == h || h->paused_until || !host_leads(w, h, volume))
+		return 0;
+	rf_core_volume(rf_node_core(h->node), volume, &mine);
+	rf_core_volume(rf_node_core(last->node), volume, &its);
+	return its.epoch > mine.epoch ? its.epoch : 0;
+}
+
+/* Two leaders: the older one learns of it, or its lease and the hold end (§8). */
+static void audit_outlived(struct world *w, struct host *h)
+{
+	const struct rf_timing *t = &w->super.timing;
+	uint64_t limit = (t->lease_ms + t->hold_ms) * RF_MS_NS + beats(w, 4);
+
+	for (uint32_t v = 0; v < w->super.volumes; v++) {
+		uint64_t *since = &w->oracles->outlived[h->index * w->super.volumes + v];
+		uint64_t by = outlived_by(w, h, v);
+
+		if (!by)
+			*since = 0;
+		else if (!*since)
+			*since = w->now;
+		else if (w->now - *since > limit)
+			violate(w, "live",
+				"n%u still leads vol=%u, epoch %llu is led elsewhere", h->id, v,
+				(unsigned long long)by);
+	}
+}
+
 /* ---- the quiet phase ---- */
 
 /* What faults began may still end a leadership that they found: a lease that ran
@@ -229,6 +263,23 @@ static void check_sector(struct world *w, uint32_t volume)
 			w->super.disk_count);
 }
 
+/* Nobody has claimed an epoch and cannot use it. */
+static void check_claims(struct world *w, uint32_t volume)
+{
+	struct rf_core_volume v;
+
+	for (uint32_t i = 0; i < w->hosts; i++) {
+		const struct host *h = &w->host[i];
+
+		if (!h->alive || h == host_leader(w, volume))
+			continue;
+		rf_core_volume(rf_node_core(h->node), volume, &v);
+		if (v.role >= RF_ROLE_CLAIMING && v.role <= RF_ROLE_CLOSING)
+			violate(w, "live", "n%u claims epoch %llu of vol=%u, in peace", h->id,
+				(unsigned long long)v.epoch, volume);
+	}
+}
+
 static void audit_steady(struct world *w)
 {
 	for (uint32_t v = 0; v < w->super.volumes; v++) {
@@ -242,8 +293,10 @@ static void audit_steady(struct world *w)
 		rf_core_volume(rf_node_core(h->node), v, &view);
 		if (view.epoch != w->oracles->leader_epoch[v])
 			violate(w, "live", "vol=%u changed its epoch in peace", v);
-		if (w->now >= w->steady_end)
+		if (w->now >= w->steady_end) {
 			check_sector(w, v);
+			check_claims(w, v);
+		}
 	}
 	if (w->now >= w->steady_end)
 		w->phase = PHASE_OVER;
@@ -280,6 +333,7 @@ void oracle_live_audit(struct world *w)
 	for (uint32_t i = 0; i < w->hosts; i++) {
 		audit_twins(w, &w->host[i]);
 		audit_lease(w, &w->host[i]);
+		audit_outlived(w, &w->host[i]);
 	}
 	if (w->phase == PHASE_FIND)
 		audit_find(w);
