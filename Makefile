@@ -154,6 +154,7 @@ endif
 -include tests/e2e/tools.mk
 -include tests/nbd/build.mk
 -include tests/agents/build.mk
+-include tests/deb/build.mk
 -include tests/vm/build.mk
 -include tests/bench/build.mk
 -include tests/coverage.mk
@@ -272,6 +273,7 @@ help:
 	@echo 'lint           structure, style, static analysis'
 	@echo 'coverage       lines and branches of the core that fast tests reach'
 	@echo 'install        DESTDIR= PREFIX= SBINDIR= LIBEXECDIR= PLUGINDIR= …'
+	@echo 'deb            Debian packages, in build/deb'
 	@echo 'dist clean'
 	@echo 'variables      CC=clang SAN=address,undefined VARIANT= EXTRA_CFLAGS='
 	@echo 'levels         $(strip lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS))'
