@@ -18,10 +18,18 @@
 
 #define FILE_SECTOR 4096u /* an image may end up on any device: assume the largest */
 
+static size_t round_up(size_t bytes, uint32_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
 void *disk_buffer(size_t bytes)
 {
 	void *p;
 
+	/* A record is read and written in whole sectors, which may be of any size
+	 * up to a stride's largest: there is always room for one. */
+	bytes = round_up(bytes, RF_STRIDE_MAX);
 	if (posix_memalign(&p, RF_STRIDE_MAX, bytes))
 		exit(fail(RF_EXIT_AGAIN, "out of memory (%zu bytes)", bytes));
 	return memset(p, 0, bytes);
@@ -101,6 +109,9 @@ static int block_shape(struct disk *d, const struct stat *st)
 	d->block = true;
 	d->logical_bytes = (uint32_t)logical;
 	d->physical_bytes = physical;
+	if (d->logical_bytes < RF_RECORD_BYTES || d->logical_bytes > RF_STRIDE_MAX)
+		return fail(RF_EXIT_IO, "%s: sectors of %u bytes are not supported (%u to %u)",
+			    d->path, d->logical_bytes, RF_RECORD_BYTES, RF_STRIDE_MAX);
 	disk_identity(d->device_id, major(st->st_rdev), minor(st->st_rdev));
 	return 0;
 }
@@ -159,11 +170,6 @@ static uint32_t unit(const struct disk *d)
 }
 
 /* The last sectors of an odd-sized image cannot be read in whole units. */
-static size_t round_up(size_t bytes, uint32_t to)
-{
-	return (bytes + to - 1) / to * to;
-}
-
 int disk_read(const struct disk *d, void *buf, size_t bytes, uint64_t offset_bytes)
 {
 	size_t want = round_up(bytes, unit(d)), got = 0;
@@ -188,6 +194,9 @@ int disk_write(const struct disk *d, const void *buf, size_t bytes, uint64_t off
 {
 	size_t done = 0;
 
+	/* Rounding here would write over what stands behind. */
+	if (offset_bytes % unit(d) || bytes % unit(d))
+		return -EINVAL;
 	if (offset_bytes > d->size_bytes || bytes > d->size_bytes - offset_bytes)
 		return -ENOSPC;
 	while (done < bytes) {
@@ -206,6 +215,18 @@ int disk_write(const struct disk *d, const void *buf, size_t bytes, uint64_t off
 int disk_record(const struct disk *d, const struct record *r, void *buf)
 {
 	return disk_read(d, buf, RF_RECORD_BYTES, d->base_bytes + r->offset_bytes);
+}
+
+int disk_put(const struct disk *d, const struct record *r, const void *buf)
+{
+	size_t bytes = d->super.sector_bytes;
+
+	if (bytes < unit(d))
+		bytes = unit(d);
+	/* The rest of the sector is the record's own: a stride is never smaller. */
+	if (bytes > d->super.id.stride_bytes)
+		return -EINVAL;
+	return disk_write(d, buf, bytes, d->base_bytes + r->offset_bytes);
 }
 
 /* ---- how long one round trip takes ---- */

@@ -2,7 +2,7 @@
 /*
  * Devices, image files and snapshots: opening, reading, finding the area.
  *
- * Read-only. The area is looked for at the start and at the end of the device;
+ * The area is looked for at the start and at the end of the device;
  * if the superblock is unreadable its copy is searched for. Up to five disks of
  * one area form a set: records are merged, the newest readable one counts.
  */
@@ -41,7 +41,8 @@ struct disk_set {
 
 #define DISK_READ_MAX (1u << 20)
 
-/* Memory for direct I/O, zeroed; free() it. Ends the program when there is none. */
+/* Memory for direct I/O, zeroed, room for a sector of any size; free() it. Ends the program
+ * when there is none. */
 void *disk_buffer(size_t bytes);
 /* Opens with `flags` (and O_DIRECT where it works). Exit code 0, 74 or 77; says why. */
 int disk_open(struct disk *d, const char *path, int flags);
@@ -49,13 +50,17 @@ void disk_close(struct disk *d);
 /* From the device's start. 0 or -errno; -ENODATA beyond its end. Offset and
  * length are multiples of 512; buf is from disk_buffer(). */
 int disk_read(const struct disk *d, void *buf, size_t bytes, uint64_t offset_bytes);
-/* Whole sectors; buf is a disk_buffer(). Durable when it returns. */
+/* From the device's start. Whole sectors, else -EINVAL; buf is a disk_buffer(). Durable
+ * when it returns. */
 int disk_write(const struct disk *d, const void *buf, size_t bytes, uint64_t offset_bytes);
 /* Where is the area? Exit code 0 or 74; says why. Sets found and the rest. deep:
  * when it is not at its place, search 64 MiB at either end for its copy. */
 int disk_locate(struct disk *d, bool deep);
 /* One record, RF_RECORD_BYTES, into buf (disk_buffer of a stride). 0 or -errno. */
 int disk_record(const struct disk *d, const struct record *r, void *buf);
+/* Writes one record at its place in the area, in whole sectors. buf: a disk_buffer() of a
+ * stride, the record in front, zeros behind. Durable. 0 or -errno. */
+int disk_put(const struct disk *d, const struct record *r, const void *buf);
 /* Worst of `count` reads of a sector at offset, in microseconds. */
 int disk_measure(const struct disk *d, uint64_t offset_bytes, unsigned count,
 		 uint32_t *worst_us);
