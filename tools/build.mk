@@ -7,6 +7,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_events.c \
 	tools/cmd_fence.c \
 	tools/cmd_format.c \
+	tools/cmd_history.c \
 	tools/cmd_keygen.c \
 	tools/cmd_leader.c \
 	tools/cmd_nbd_name.c \
@@ -35,6 +36,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/mailbox.c \
 	tools/opt.c \
 	tools/out.c \
+	tools/past.c \
 	tools/record.c \
 	tools/ringfence.c \
 	tools/rows.c \

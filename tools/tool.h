@@ -83,6 +83,7 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(dump)           \
 	X(verify)         \
 	X(slots)          \
+	X(history)        \
 	X(timing)         \
 	X(keygen)         \
 	X(status)         \

@@ -4,6 +4,7 @@
 $(eval $(call rf_program,rf-writer,tests/lib/writer.c,librf-key librf-core,libnbd libsodium))
 $(eval $(call rf_program,rf-check,tests/lib/check.c,librf-core,))
 $(eval $(call rf_program,rf-gap,tests/lib/gap.c,librf-core,))
+$(eval $(call rf_program,rf-seed,tests/lib/seed.c,librf-core,))
 $(eval $(call rf_program,rf-mark,tests/lib/mark.c,,))
 
 # Not a plugin of anybody, and not installed.
