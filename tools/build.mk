@@ -18,6 +18,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_slots.c \
 	tools/cmd_state.c \
 	tools/cmd_status.c \
+	tools/cmd_timeline.c \
 	tools/cmd_timing.c \
 	tools/cmd_verify.c \
 	tools/cmd_wait.c \
@@ -40,6 +41,8 @@ $(eval $(call rf_program,ringfence,\
 	tools/record.c \
 	tools/ringfence.c \
 	tools/rows.c \
+	tools/timeline.c \
+	tools/timeline_svg.c \
 	tools/verify_disk.c \
 	tools/verify_volume.c \
 	tools/victim.c \

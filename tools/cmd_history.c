@@ -54,18 +54,6 @@ static void out_unix(struct json_object *o, const char *key, uint64_t ns)
 		out_null(o, key);
 }
 
-/* What its owner wrote of its end, or what can be said without its word. */
-static const char *ended(const struct past *p, unsigned n)
-{
-	const struct rf_history *h = &p->entry[n];
-
-	if (h->end_unix_ns)
-		return words_cause(h->end_cause);
-	if (past_leads(p, n))
-		return "leads";
-	return n + 1 < p->count ? "without-a-word" : "unknown";
-}
-
 static void add_span(struct json_object *o, const struct past *p, unsigned n)
 {
 	const struct rf_history *h = &p->entry[n];
@@ -73,7 +61,7 @@ static void add_span(struct json_object *o, const struct past *p, unsigned n)
 
 	out_unix(o, "start_unix_ms", h->start_unix_ns);
 	out_unix(o, "end_unix_ms", h->end_unix_ns);
-	out_text(o, "ended", ended(p, n));
+	out_text(o, "ended", past_ended(p, n));
 	if (h->start_unix_ns && end > h->start_unix_ns)
 		out_int(o, "led_ms", (int64_t)((end - h->start_unix_ns) / 1000000));
 	else

@@ -8,6 +8,7 @@
 
 #include "past.h"
 #include "tool.h"
+#include "words.h"
 
 static void *must(void *p)
 {
@@ -109,11 +110,59 @@ static bool wanted(const struct disk_set *set, uint32_t v, const char *volume)
 	return !strcmp(p.name, volume);
 }
 
+/* ---- hosts, and the clock ---- */
+
+static void later(struct past_set *out, uint64_t unix_ns)
+{
+	if (unix_ns > out->seen_ns)
+		out->seen_ns = unix_ns;
+}
+
+static void read_slots(struct past_set *out, const struct disk_set *set)
+{
+	struct rf_slot slot;
+	struct merged m;
+	struct merge g;
+	uint32_t i;
+
+	out->nodes = set->super.id.nodes;
+	merge_init(&g, set);
+	for (i = 1; i <= out->nodes; i++) {
+		struct record r = {.kind = RF_KIND_SLOT,
+				   .index = i,
+				   .offset_bytes = rf_geo_slot(&set->super, i)};
+
+		merge_read(&g, set, &r, &m);
+		if (m.newest < 0 || rf_slot_decode(m.raw, &set->super.id, i, &slot))
+			continue;
+		later(out, slot.unix_ns);
+		memcpy(out->host[i], slot.host, RF_HOST_BYTES);
+	}
+	merge_free(&g);
+}
+
+/* A host that left its slot long ago is still named by what it led. */
+static void read_clocks(struct past_set *out, const struct past *p)
+{
+	unsigned i;
+
+	if (p->epoch_good)
+		later(out, p->epoch.unix_ns);
+	for (i = 0; i < p->count; i++) {
+		const struct rf_history *h = &p->entry[i];
+
+		later(out, h->start_unix_ns);
+		later(out, h->end_unix_ns);
+		if (!out->host[h->owner][0])
+			memcpy(out->host[h->owner], h->host, RF_HOST_BYTES);
+	}
+}
+
 int past_read(const struct disk_set *set, const char *volume, struct past_set *out)
 {
 	uint32_t v;
 
-	out->count = 0;
+	*out = (struct past_set){.count = 0};
 	out->list = must(calloc(set->super.volumes, sizeof(*out->list)));
 	for (v = 0; v < set->super.volumes; v++) {
 		if (!wanted(set, v, volume))
@@ -121,6 +170,9 @@ int past_read(const struct disk_set *set, const char *volume, struct past_set *o
 		out->list[out->count].volume = v;
 		read_volume(&out->list[out->count++], set);
 	}
+	read_slots(out, set);
+	for (v = 0; v < out->count; v++)
+		read_clocks(out, &out->list[v]);
 	if (out->count)
 		return 0;
 	free(out->list);
@@ -207,10 +259,14 @@ bool past_leads(const struct past *p, unsigned n)
 	       p->epoch.epoch == h->epoch && p->epoch.state == RF_EPOCH_CLAIMED;
 }
 
-void past_who(char text[PAST_WHO_BYTES], const struct rf_history *h)
+/* What its owner wrote of its end, or what can be said without its word. */
+const char *past_ended(const struct past *p, unsigned n)
 {
-	if (h->host[0])
-		snprintf(text, PAST_WHO_BYTES, "node %u (%s)", h->owner, h->host);
-	else
-		snprintf(text, PAST_WHO_BYTES, "node %u", h->owner);
+	const struct rf_history *h = &p->entry[n];
+
+	if (h->end_unix_ns)
+		return words_cause(h->end_cause);
+	if (past_leads(p, n))
+		return "leads";
+	return successor(p, n) ? "no-word" : "unknown";
 }

@@ -19,6 +19,10 @@ struct past {
 struct past_set {
 	unsigned count;
 	struct past *list;
+	/* The newest wall clock anywhere on the disks: until when the past is known. */
+	uint64_t seen_ns;
+	uint32_t nodes;
+	char host[RF_NODES_MAX + 1][RF_HOST_BYTES]; /* by node id, as its slot says */
 };
 
 /* All volumes, or the one named (by name or number). 0, or RF_EXIT_NO_SUCH; says why. */
@@ -43,10 +47,7 @@ uint32_t past_phase_us(const struct rf_history *h, enum past_phase p);
 uint64_t past_change_us(const struct rf_history *h);
 /* When it ended: by its own word, else when its successor's campaign began, else 0. */
 uint64_t past_end_ns(const struct past *p, unsigned n);
+const char *past_ended(const struct past *p, unsigned n);
 /* The newest entry that its owner has not ended, while the epoch sector says it holds. */
 bool past_leads(const struct past *p, unsigned n);
-/* For one line: "node 2 (san-b)". */
-#define PAST_WHO_BYTES (RF_HOST_BYTES + 24)
-void past_who(char text[PAST_WHO_BYTES], const struct rf_history *h);
-
 #endif

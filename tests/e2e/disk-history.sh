@@ -21,7 +21,7 @@ expect_exit 0 rf history "$image"
 said '^vol0: epoch 11, claimed by node 1$'
 said '^ *1 +1 san-a .*first +resigned +64.000 ms none'
 said '^ *5 +2 san-b .*silence +superseded +1879.000 ms expired'
-said '^ *7 +1 san-a .*released +without-a-word'
+said '^ *7 +1 san-a .*released +no-word'
 said '^ *11 +1 san-a +2026-11-30 06:43:21Z +- released +leads'
 said '^1 epochs in between have no entry'
 expect_exit 0 rf history --phases --volume vol0 "$image"

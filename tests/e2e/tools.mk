@@ -9,5 +9,6 @@ E2E_TESTS += \
 	tests/e2e/disk-alive.sh \
 	tests/e2e/disk-three.sh \
 	tests/e2e/disk-history.sh \
+	tests/e2e/disk-timeline.sh \
 	tests/e2e/run.sh \
 	tests/e2e/state.sh

@@ -22,7 +22,7 @@ seed_past() {
 	local image=$1 day=1796000000 e owner cause at end end_cause ms host prev=0 prev_owner=0
 	while read -r e owner cause at end end_cause ms; do
 		host=$(printf 'san-%s' "$(tr 123 abc <<<"$owner")")
-		# shellcheck disable=SC2086 # numbers
+		# shellcheck disable=SC2046,SC2086 # numbers
 		set -- $(tr , ' ' <<<"$ms")
 		seed "$image" history 0 "$e" epoch="$e" owner="$owner" host="$host" \
 			incarnation=$((1000 + owner * 16 + e)) cause="$cause" seq=2 \
