@@ -223,11 +223,29 @@ check: all
 	+@MAKE='$(MAKE)' tests/lib/levels lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS)
 
 # What is installed, all of it by name.
-HEADERS := blob claim control fence format gate key limits rule wire
-MANPAGES := nbdkit-ringfence-plugin.1 ringfence.conf.5 ringfence-format.5 dm-ringfence.7 ocf_ringfence_volume.7 \
-	ringfence-protocol.7 ringfence-timing.7 ringfence.8 ringfenced.8 ringfence-attach.8 ringfence-dump.8 \
-	ringfence-fence.8 ringfence-fencer.8 ringfence-format.8 ringfence-keygen.8 ringfence-resign.8 \
-	ringfence-run.8 ringfence-state.8 ringfence-status.8
+HEADERS := blob claim control fence format gate key limits metrics rule wire
+MANPAGES := \
+	nbdkit-ringfence-plugin.1 \
+	ringfence-format.5 \
+	ringfence.conf.5 \
+	dm-ringfence.7 \
+	ocf_ringfence_volume.7 \
+	ringfence-protocol.7 \
+	ringfence-timing.7 \
+	ringfence-attach.8 \
+	ringfence-dump.8 \
+	ringfence-exporter.8 \
+	ringfence-fence.8 \
+	ringfence-fencer.8 \
+	ringfence-format.8 \
+	ringfence-keygen.8 \
+	ringfence-metrics.8 \
+	ringfence-resign.8 \
+	ringfence-run.8 \
+	ringfence-state.8 \
+	ringfence-status.8 \
+	ringfence.8 \
+	ringfenced.8
 
 # Where nbdkit looks for plugins, unless the packager says otherwise.
 PLUGINDIR ?= $(shell $(PKG_CONFIG) --variable=plugindir nbdkit)
@@ -241,13 +259,14 @@ endef
 
 install: all
 	$(call rf_install,0644,$(INCLUDEDIR)/ringfence,$(HEADERS:%=include/ringfence/%.h))
-	$(call rf_install,0755,$(SBINDIR),$(filter $(B)/bin/ringfenced,$(rf_built)))
+	$(call rf_install,0755,$(SBINDIR),$(addprefix $(B)/bin/,ringfenced ringfence-exporter))
 	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
 	$(call rf_install,0755,$(LIBEXECDIR),$(filter $(B)/bin/ringfence-fencer,$(rf_built)))
 	$(call rf_install,0755,$(OCFDIR)/ringfence,tools/agents/ocf/volume)
 	$(call rf_install,0755,$(DATADIR)/keepalived,tools/agents/keepalived/notify)
 	$(call rf_install,0644,$(DATADIR)/keepalived,tools/agents/keepalived/keepalived.conf)
 	$(call rf_install,0755,$(PLUGINDIR),$(PLUGINS:%=$(B)/lib/%.so))
+	$(call rf_install,0644,$(DATADIR),$(addprefix tools/grafana/,ringfence-alerts.yml ringfence-dashboard.json))
 	$(call rf_install,0644,$(COMPLETIONDIR),tools/completion/ringfence)
 	$(foreach s,1 5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),\
 		$(addprefix man/,$(filter %.$(s),$(MANPAGES)))))

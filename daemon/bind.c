@@ -46,7 +46,10 @@ static void disk_done(void *owner, uint32_t op, uint32_t disk, int status, bool 
 		      const uint8_t *data, size_t len, bool late)
 {
 	struct rf_event e = {.kind = late ? RF_EV_IO_LATE : RF_EV_IO};
+	struct part *p = owner;
 
+	if (!late)
+		rf_metrics_disk(&p->daemon->metrics.area[p->index], disk, status);
 	rf_reopen_note(owner, disk, status);
 	e.io.op = op;
 	e.io.status = status;
@@ -81,6 +84,8 @@ void rf_bind_datagram(void *owner, const uint8_t *data, size_t len)
 	rf_bind_event(p, &e);
 	rf_core_peer(rf_node_core(p->node), u.from, &peer);
 	rf_seal_life(d->seal, u.area, u.from, peer.incarnation);
+	rf_metrics_message(&d->metrics.area[p->index], &p->area.super, d->config.node, u.from,
+			   message, u.len, peer.rtt_us);
 }
 
 /* ---- fencers ---- */
@@ -91,6 +96,7 @@ static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_rep
 	struct managed *m = &d->managed[volume];
 	struct rf_event e = {.kind = RF_EV_FENCE};
 
+	rf_metrics_answer(&d->metrics.volume[volume], r);
 	if (r->verb == RF_FENCE_STATUS) { /* for people: its failure decides nothing */
 		if (r->result == RF_FENCE_OK)
 			m->refused = r->refused;
@@ -191,12 +197,20 @@ static void maybe_quiet(struct daemon *d, uint32_t volume)
 	rf_bind_event(m->part, &e);
 }
 
+static const char *event_name(uint32_t hook)
+{
+	static const char *const names[] = {"", "reconcile", "promote", "demote", "lost"};
+
+	return hook <= RF_HOOK_LAST ? names[hook] : "";
+}
+
 static void hook_done(void *owner, uint32_t volume, uint32_t hook, uint64_t epoch,
 		      int32_t status)
 {
 	struct daemon *d = owner;
 	struct rf_event e = {.kind = RF_EV_HOOK};
 
+	rf_metrics_hook(&d->metrics.volume[volume], event_name(hook), status);
 	e.hook.volume = d->managed[volume].number;
 	e.hook.hook = hook;
 	e.hook.epoch = epoch;
@@ -289,6 +303,7 @@ static int port_fence(void *world, uint32_t verb, const struct rf_effect *e)
 
 	if (volume == UINT32_MAX)
 		return -ENOENT;
+	rf_metrics_asked(&d->metrics.volume[volume], verb, r.epoch, r.deadline_ns);
 	return rf_fencer_ask(d->managed[volume].fencer, &r,
 			     (verb == RF_FENCE_EVICT ? t->suspect_ms : t->lease_ms) * RF_MS_NS);
 }
@@ -307,13 +322,6 @@ static int port_cancel(void *world, const struct rf_effect *e)
 	m->control_quiet = m->hooks_quiet = false;
 	rf_control_cancel(d->control, volume, e->cancel.epoch);
 	return rf_hooks_cancel(d->hooks, volume, e->cancel.epoch);
-}
-
-static const char *event_name(uint32_t hook)
-{
-	static const char *const names[] = {"", "reconcile", "promote", "demote", "lost"};
-
-	return hook <= RF_HOOK_LAST ? names[hook] : "";
 }
 
 static int port_hook(void *world, const struct rf_effect *e)
@@ -375,6 +383,9 @@ static void port_say(void *world, const struct rf_decision *s)
 
 	if (s->code == RF_SAY_MESSAGE_REFUSED && s->a < RF_REJECT_COUNT)
 		d->rejected[s->a]++;
+	if (name)
+		rf_metrics_say(&d->metrics.volume[volume], s, d->config.node, d->incarnation,
+			       rf_loop_clock_ns());
 	rf_log_decision(s, name, d->parts > 1 ? d->config.area[p->index].disk[0] : NULL,
 			ev.text, sizeof(ev.text));
 	if (name)

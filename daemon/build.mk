@@ -36,11 +36,13 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/config_value.c \
 	daemon/decision.c \
 	daemon/helper.c \
+	daemon/figures.c \
 	daemon/identity.c \
 	daemon/keep.c \
 	daemon/life.c \
 	daemon/log.c \
 	daemon/main.c \
+	daemon/metrics.c \
 	daemon/node.c \
 	daemon/reopen.c \
 	daemon/show.c \

@@ -20,6 +20,7 @@
 #include "io/seal.h"
 #include "keep.h"
 #include "life.h"
+#include "metrics.h"
 #include "node.h"
 
 struct daemon;
@@ -74,6 +75,7 @@ struct daemon {
 	struct part *part[RF_AREAS_MAX];
 	struct managed *managed; /* by configuration index */
 	uint64_t received, rejected[RF_REJECT_COUNT];
+	struct rf_metrics metrics;
 	bool memory_locked, realtime, leaving;
 };
 
@@ -91,6 +93,9 @@ extern const struct rf_fencer_ops rf_bind_fencer_ops;
 extern const struct rf_hooks_ops rf_bind_hooks_ops;
 void rf_bind_control_quiet(void *daemon, uint32_t volume, uint64_t epoch);
 void rf_bind_datagram(void *daemon, const uint8_t *data, size_t len);
+
+/* figures.c */
+void rf_figures(void *daemon, rf_control_row row, void *client);
 
 /* show.c */
 extern const struct rf_control_ops rf_show_control_ops;

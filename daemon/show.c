@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/timing.h"
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
@@ -172,7 +173,9 @@ const struct rf_control_ops rf_show_control_ops = {.find = find,
 						   .admin = admin,
 						   .quiet = rf_bind_control_quiet,
 						   .read = rf_keep_read,
-						   .change = rf_keep_change};
+						   .change = rf_keep_change,
+
+						   .metrics = rf_figures};
 
 /* ---- changes ---- */
 
@@ -194,6 +197,8 @@ static void tell(struct daemon *d, uint32_t volume, const struct rf_core_volume 
 	};
 
 	rf_control_role(d->control, &c);
+	if (leader != m->leader)
+		rf_metrics_leader(&d->metrics.volume[volume], leader);
 	m->role = v->role;
 	m->epoch = v->epoch;
 	m->leader = leader;
@@ -216,6 +221,8 @@ void rf_show_roles(struct part *p)
 			continue;
 		rf_core_volume(rf_node_core(p->node), i, &v);
 		leader = v.has_leader ? v.owner : 0;
+		rf_metrics_lease(&d->metrics.volume[volume], v.lease_ns,
+				 p->area.super.timing.lease_ms * RF_MS_NS, rf_loop_clock_ns());
 		if (v.role != managed_of(d, volume)->role ||
 		    leader != managed_of(d, volume)->leader)
 			tell(d, volume, &v, leader);

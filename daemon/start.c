@@ -286,7 +286,9 @@ int rf_start(struct daemon *d, const char *socket)
 	int code = RF_EXIT_YES;
 
 	d->managed = calloc(d->config.volumes, sizeof(*d->managed));
-	if (!d->managed || getrandom(&d->incarnation, sizeof(d->incarnation), 0) != 8 ||
+	if (!d->managed ||
+	    rf_metrics_open(&d->metrics, d->config.volumes, d->config.areas) != 0 ||
+	    getrandom(&d->incarnation, sizeof(d->incarnation), 0) != 8 ||
 	    getrandom(&salt, sizeof(salt), 0) != 8)
 		return rf_give_up(RF_EXIT_AGAIN, "out of memory");
 	d->incarnation |= 1; /* never 0 */

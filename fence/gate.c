@@ -156,6 +156,7 @@ static bool ask_status(struct gate *g, struct rf_dm_status *s, struct rf_fence_r
 	reply->in_flight = (uint32_t)s->in_flight;
 	reply->admitted = s->admitted;
 	reply->refused = s->refused;
+	memcpy(reply->refused_by, s->refused_by, sizeof(reply->refused_by));
 	return true;
 }
 

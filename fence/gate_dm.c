@@ -85,6 +85,24 @@ static enum rf_gate_state state_of(const char *word)
 	return RF_GATE_OPEN; /* a word we do not know: the unsafe case is assumed */
 }
 
+static void count_refused(struct rf_dm_status *s, const char *word, uint64_t n)
+{
+	static const struct {
+		const char *word;
+		enum rf_fence_refusal as;
+	} words[] = {
+		{"closed", RF_FENCE_REFUSED_CLOSED},
+		{"expired", RF_FENCE_REFUSED_EXPIRED},
+		{"superseded", RF_FENCE_REFUSED_SUPERSEDED},
+		{"revoked", RF_FENCE_REFUSED_REVOKED},
+	};
+
+	s->refused += n;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(word, words[i].word))
+			s->refused_by[words[i].as] += n;
+}
+
 static void parse_word(struct rf_dm_status *s, const char *key, const char *value)
 {
 	uint64_t n = strtoull(value, NULL, 10);
@@ -106,7 +124,7 @@ static void parse_word(struct rf_dm_status *s, const char *key, const char *valu
 	else if (!strcmp(key, "admitted"))
 		s->admitted = n;
 	else if (!strncmp(key, "refused_", 8))
-		s->refused += n;
+		count_refused(s, key + 8, n);
 }
 
 static void parse_status(struct rf_dm_status *s, const char *params)

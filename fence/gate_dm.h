@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ringfence/fence.h"
 #include "ringfence/gate.h"
 
 struct rf_dm_status {
@@ -20,6 +21,7 @@ struct rf_dm_status {
 	enum rf_gate_state state;
 	char why[16];
 	uint64_t epoch, left_ms, seen, in_flight, held, admitted, refused;
+	uint64_t refused_by[RF_FENCE_REFUSED_COUNT];
 };
 
 /* 0 also when there is no such device; -errno and a line when one cannot tell. */

@@ -35,7 +35,7 @@ struct report {
 	char state[16];
 	uint64_t epoch, incarnation, disk_epoch, disk_incarnation;
 	uint32_t node, disk_node;
-	uint64_t admitted, refused;
+	uint64_t admitted, refused, refused_by[RF_FENCE_REFUSED_COUNT];
 };
 
 /* ---- parameters ---- */
@@ -147,8 +147,31 @@ static struct rf_conn make_conn(const struct target *t, enum rf_conn_kind kind,
 	return c;
 }
 
+/* The words of fence/nbd/refuse.c. A write on a connection that was cut off came
+ * under an older epoch. */
+static void parse_refused(struct report *r, const char *line)
+{
+	static const struct {
+		const char *word;
+		enum rf_fence_refusal as;
+	} words[] = {
+		{"refused_stale=", RF_FENCE_REFUSED_STALE},
+		{"refused_write=", RF_FENCE_REFUSED_STALE},
+		{"refused_superseded=", RF_FENCE_REFUSED_SUPERSEDED},
+		{"refused_ended=", RF_FENCE_REFUSED_REVOKED},
+		{"refused_released=", RF_FENCE_REFUSED_REVOKED},
+		{"refused_closed=", RF_FENCE_REFUSED_CLOSED},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strncmp(line, words[i].word, strlen(words[i].word)))
+			r->refused_by[words[i].as] +=
+				strtoull(line + strlen(words[i].word), NULL, 10);
+}
+
 static void parse_line(struct report *r, const char *line)
 {
+	parse_refused(r, line);
 	sscanf(line, "state=%15[a-z]", r->state);
 	sscanf(line, "epoch=%" SCNu64, &r->epoch);
 	sscanf(line, "node=%" SCNu32, &r->node);
@@ -363,6 +386,7 @@ static void verify(struct target *t, const struct rf_fence_request *q,
 	}
 	reply->admitted = r.admitted;
 	reply->refused = r.refused;
+	memcpy(reply->refused_by, r.refused_by, sizeof(reply->refused_by));
 	reply->epoch = r.epoch;
 	rf_reply_text(reply, "target %s epoch %" PRIu64 " of node %" PRIu32, r.state, r.epoch,
 		      r.node);

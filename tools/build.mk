@@ -10,6 +10,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_history.c \
 	tools/cmd_keygen.c \
 	tools/cmd_leader.c \
+	tools/cmd_metrics.c \
 	tools/cmd_nbd_name.c \
 	tools/cmd_nodes.c \
 	tools/cmd_probe.c \
@@ -38,6 +39,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/opt.c \
 	tools/out.c \
 	tools/past.c \
+	tools/prometheus.c \
 	tools/record.c \
 	tools/ringfence.c \
 	tools/rows.c \
@@ -57,6 +59,12 @@ $(eval $(call rf_program,ringfence,\
 	daemon/identity.c \
 	daemon/log.c \
 ,librf-core librf-blob librf-key,json-c smartcols blkid libsodium inih))
+
+$(eval $(call rf_program,ringfence-exporter,\
+	tools/ctl.c \
+	tools/exporter.c \
+	tools/prometheus.c \
+,,libmicrohttpd))
 
 $(eval $(call rf_test,cli,\
 	tests/unit/test_cli.c \

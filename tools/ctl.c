@@ -117,6 +117,8 @@ static size_t packet_bytes(unsigned kind)
 		return sizeof(struct rf_ctl_data);
 	case RF_CTL_ROW_WORK:
 		return sizeof(struct rf_ctl_work);
+	case RF_CTL_ROW_METRIC:
+		return sizeof(struct rf_ctl_metric);
 	default:
 		return 0;
 	}
@@ -151,6 +153,11 @@ static void terminate(union ctl_packet *p)
 	case RF_CTL_ROW_WORK:
 		p->work.id[RF_WORK_ID_BYTES - 1] = 0;
 		p->work.text[RF_WORK_TEXT_BYTES - 1] = 0;
+		break;
+	case RF_CTL_ROW_METRIC:
+		p->metric.volume[RF_NAME_BYTES - 1] = 0;
+		p->metric.label[RF_METRIC_LABEL_BYTES - 1] = 0;
+		p->metric.label2[RF_METRIC_LABEL_BYTES - 1] = 0;
 		break;
 	}
 }

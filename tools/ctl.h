@@ -23,6 +23,7 @@ union ctl_packet {
 	struct rf_ctl_event event;
 	struct rf_ctl_data data;
 	struct rf_ctl_work work;
+	struct rf_ctl_metric metric;
 };
 
 /* A descriptor, or minus an exit code; says why unless quiet. */

@@ -93,6 +93,7 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(is_leader)      \
 	X(wait)           \
 	X(events)         \
+	X(metrics)        \
 	X(resign)         \
 	X(handover)       \
 	X(pause)          \

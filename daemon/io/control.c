@@ -222,7 +222,7 @@ static const char *bad_request(const struct rf_ctl_request *q, ssize_t n)
 static bool reads_only(uint32_t verb)
 {
 	return verb == RF_CTL_STATUS || verb == RF_CTL_VOLUME || verb == RF_CTL_WATCH ||
-	       verb == RF_CTL_WORK_LIST;
+	       verb == RF_CTL_WORK_LIST || verb == RF_CTL_METRICS;
 }
 
 static void serve(struct rf_control *c, struct client *k, const struct rf_ctl_request *q,
@@ -246,6 +246,11 @@ static void serve(struct rf_control *c, struct client *k, const struct rf_ctl_re
 	case RF_CTL_STATUS:
 	case RF_CTL_VOLUME:
 		serve_status(c, k, q);
+		break;
+	case RF_CTL_METRICS:
+		c->ops.metrics(c->ops.world, rf_client_row, k);
+		if (!k->gone)
+			rf_client_done(k, RF_EXIT_YES, "%s", "");
 		break;
 	case RF_CTL_WATCH:
 		serve_watch(c, k, q);

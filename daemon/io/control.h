@@ -56,6 +56,8 @@ struct rf_control_ops {
 	 * perhaps from within. Not called while a change of the volume is pending. */
 	uint32_t (*change)(void *world, const struct rf_ctl_request *request, uint32_t volume,
 			   const void *data, size_t bytes, char text[RF_CTL_TEXT_BYTES]);
+	/* Give row() every figure. */
+	void (*metrics)(void *world, rf_control_row row, void *client);
 };
 
 #define RF_CONTROL_PENDING UINT32_MAX

@@ -40,6 +40,7 @@ struct rf_loop {
 	unsigned queue_max, queued;
 	bool running, multishot;
 	uint32_t delay_us;
+	struct rf_histogram delays;
 	uint64_t round_ns; /* what fires in this round was due before */
 	struct io_uring_buf_ring *buffers;
 	uint8_t *buffer_memory;
@@ -338,6 +339,7 @@ static void note_late(struct rf_loop *l, uint64_t late_ns)
 {
 	uint64_t us = late_ns / 1000;
 
+	rf_histogram_add(&l->delays, late_ns);
 	if (us > l->delay_us)
 		l->delay_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
@@ -359,6 +361,11 @@ static void fire_timers(struct rf_loop *l)
 uint32_t rf_loop_delay_us(struct rf_loop *l)
 {
 	return l->delay_us;
+}
+
+const struct rf_histogram *rf_loop_delays(const struct rf_loop *l)
+{
+	return &l->delays;
 }
 
 /* ---- running ---- */

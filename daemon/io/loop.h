@@ -17,6 +17,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "histogram.h"
+
 struct rf_loop;
 struct rf_op;
 
@@ -52,6 +54,7 @@ void rf_loop_stop(struct rf_loop *loop);
 uint64_t rf_loop_clock_ns(void);
 /* Worst lateness of a timer since the loop was opened. */
 uint32_t rf_loop_delay_us(struct rf_loop *loop);
+const struct rf_histogram *rf_loop_delays(const struct rf_loop *loop);
 
 /* Arm or move a timer; at_ns 0 disarms, a time in the past is as soon as possible:
  * after the completions that are there by then, never within the present round. */

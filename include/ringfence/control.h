@@ -20,6 +20,7 @@
 #include "blob.h"
 #include "format.h"
 #include "limits.h"
+#include "metrics.h"
 
 #define RF_CTL_PATH "/run/ringfence/ringfenced.sock"
 #define RF_CTL_MAGIC 0x31434652u /* "RFC1" */
@@ -51,7 +52,8 @@ enum rf_ctl_verb {
 	RF_CTL_WORK_LIST = 12,
 	RF_CTL_WORK_BEGIN = 13, /* done.text says "begun", "begun before" or "repeated" */
 	RF_CTL_WORK_END = 14,
-	RF_CTL_VERB_LAST = 14,
+	RF_CTL_METRICS = 15, /* one METRIC row a series */
+	RF_CTL_VERB_LAST = 15,
 };
 
 struct rf_ctl_request {
@@ -81,6 +83,7 @@ enum rf_ctl_kind {
 	RF_CTL_EVENT = 6,
 	RF_CTL_ROW_DATA = 7,
 	RF_CTL_ROW_WORK = 8,
+	RF_CTL_ROW_METRIC = 9,
 };
 
 struct rf_ctl_head {
@@ -213,6 +216,18 @@ struct rf_ctl_node {
 	__u32 priority;
 	__u32 gates_open; /* number of volumes */
 	__u32 hears;      /* number of nodes it says it hears */
+};
+
+struct rf_ctl_metric {
+	struct rf_ctl_head h;
+	__u32 metric; /* enum rf_metric */
+	__u32 node;   /* of a peer */
+	__s64 value;  /* counters and gauges */
+	__u64 sum_ns; /* histograms; buckets are not summed up */
+	__u64 bucket[RF_METRIC_BOUNDS + 1];
+	__u8 area[RF_UUID_BYTES];
+	char volume[RF_NAME_BYTES];
+	char label[RF_METRIC_LABEL_BYTES], label2[RF_METRIC_LABEL_BYTES];
 };
 
 struct rf_ctl_event {

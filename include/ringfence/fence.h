@@ -62,6 +62,16 @@ enum rf_fence_result {
 #define RF_FENCE_CAN_DEADLINE 0x2u /* shuts by itself at the deadline */
 #define RF_FENCE_CAN_DRAIN 0x4u    /* REVOKE waits for writes in flight */
 
+/* Why the enforcement point refused; what none of these names is in the total only. */
+enum rf_fence_refusal {
+	RF_FENCE_REFUSED_STALE = 0,      /* an older epoch than the one that rules */
+	RF_FENCE_REFUSED_SUPERSEDED = 1, /* the disk says that a later epoch exists */
+	RF_FENCE_REFUSED_EXPIRED = 2,    /* after the deadline */
+	RF_FENCE_REFUSED_REVOKED = 3,    /* that epoch was shut, or released */
+	RF_FENCE_REFUSED_CLOSED = 4,     /* never opened */
+	RF_FENCE_REFUSED_COUNT = 5,
+};
+
 struct rf_fence_request {
 	__u32 magic;
 	__u32 verb; /* enum rf_fence_verb */
@@ -89,11 +99,14 @@ struct rf_fence_reply {
 	__u32 in_flight; /* writes still in flight after a failed REVOKE */
 	__u64 admitted;  /* STATUS: writes admitted, */
 	__u64 refused;   /* and refused, since the fencer started */
+	__u64 refused_by[RF_FENCE_REFUSED_COUNT]; /* of these, by enum rf_fence_refusal */
 	char driver[16];
 	char text[RF_FENCE_TEXT_BYTES]; /* for people; NUL-terminated */
 };
 
 _Static_assert(sizeof(struct rf_fence_request) == 48, "request");
-_Static_assert(sizeof(struct rf_fence_reply) == 64 + 16 + RF_FENCE_TEXT_BYTES - 8, "reply");
+_Static_assert(sizeof(struct rf_fence_reply) ==
+		       56 + 8 * RF_FENCE_REFUSED_COUNT + 16 + RF_FENCE_TEXT_BYTES,
+	       "reply");
 
 #endif

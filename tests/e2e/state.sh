@@ -81,6 +81,9 @@ must 8 "node 2 leads" lab_leads 2
 [ "$(keys 2 node) $(keys 2 times)" = "2 2" ] || lab_fail "now node 2's: $(keys 2 times)"
 [ "$(keys 2 text)" = "copy of segment 7" ] || lab_fail "its text: $(keys 2 text)"
 expect "in the log" lab_said 2 "id=copy:7 is begun again"
+tool 2 metrics >"$LAB/figures"
+grep -q "^ringfence_work_repeated_total{volume=\"$LAB_VOLUME\"} 1\$" "$LAB/figures" || lab_fail "not in the figures"
+grep -q "^ringfence_work_unfinished{volume=\"$LAB_VOLUME\"} 1\$" "$LAB/figures" || lab_fail "not unfinished"
 expect_exit 0 tool 2 work end "$LAB_VOLUME" copy:7
 expect_exit 0 tool 2 work list "$LAB_VOLUME"
 [ ! -s "$LAB/out" ] || lab_fail "work out of nothing: $(cat "$LAB/out")"

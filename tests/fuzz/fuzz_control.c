@@ -101,6 +101,8 @@ static size_t row_bytes(uint32_t kind)
 		return sizeof(struct rf_ctl_event);
 	case RF_CTL_ROW_DATA:
 		return sizeof(struct rf_ctl_data);
+	case RF_CTL_ROW_METRIC:
+		return sizeof(struct rf_ctl_metric);
 	case RF_CTL_ROW_WORK:
 		return sizeof(struct rf_ctl_work);
 	default:
@@ -197,6 +199,16 @@ static uint32_t op_read(void *world, uint32_t verb, uint32_t volume, rf_control_
 	}
 	strcpy(text, n ? "" : "nothing");
 	return n ? RF_EXIT_YES : RF_EXIT_LEASE_LOST;
+}
+
+static void op_metrics(void *world, rf_control_row row, void *client)
+{
+	uint32_t n = feed_u8(&w.feed);
+	struct rf_ctl_metric m = {.h.kind = RF_CTL_ROW_METRIC};
+
+	(void)world;
+	while (n-- && row(client, &m, sizeof(m)))
+		;
 }
 
 static void committed(uint32_t v)
@@ -517,7 +529,8 @@ static void end(void)
 
 static void begin(void)
 {
-	static const struct rf_control_ops ops = {.find = op_find,
+	static const struct rf_control_ops ops = {.metrics = op_metrics,
+						  .find = op_find,
 						  .name = op_name,
 						  .now = op_now,
 						  .node = op_node,

@@ -14,7 +14,9 @@ expected() {
 	for f in include/ringfence/*.h; do echo "644 usr/$f"; done
 	for f in man/*.[1-8]; do echo "644 usr/share/man/man${f##*.}/${f#man/}"; done
 	echo "755 usr/sbin/ringfenced"
+	echo "755 usr/sbin/ringfence-exporter"
 	echo "755 usr/bin/ringfence"
+	for f in tools/grafana/*; do echo "644 usr/share/ringfence/${f##*/}"; done
 	echo "755 usr/libexec/ringfence/ringfence-fencer"
 	echo "755 ${plugins#/}/nbdkit-ringfence-plugin.so"
 	echo "755 usr/share/ringfence/keepalived/notify"
@@ -26,7 +28,7 @@ if ! diff <(expected | sort) <(cd "$inst" && find . -type f -printf '%m %P\n' | 
 	echo "wrong: < belongs there, > is there (lists: HEADERS, MANPAGES in Makefile)"
 	exit 1
 fi
-for program in usr/sbin/ringfenced usr/bin/ringfence usr/libexec/ringfence/ringfence-fencer; do
+for program in usr/sbin/ringfenced usr/sbin/ringfence-exporter usr/bin/ringfence usr/libexec/ringfence/ringfence-fencer; do
 	"$inst/$program" --version
 done
 bash -n "$inst/usr/share/bash-completion/completions/ringfence"

@@ -110,8 +110,18 @@ static uint32_t change_kept(void *w, const struct rf_ctl_request *q, uint32_t vo
 	return world.change_says;
 }
 
-const struct rf_control_ops control_ops = {NULL,   find,  name,  now,       node,
-					   status, admin, quiet, read_kept, change_kept};
+static void metrics(void *w, rf_control_row row, void *client)
+{
+	struct rf_ctl_metric m = {.h.kind = RF_CTL_ROW_METRIC, .metric = RF_METRIC_EPOCH};
+
+	(void)w;
+	for (m.value = 7; m.value < 9; m.value++)
+		if (!row(client, &m, sizeof(m)))
+			return;
+}
+
+const struct rf_control_ops control_ops = {NULL,  find,  name,      now,         node,   status,
+					   admin, quiet, read_kept, change_kept, metrics};
 
 int control_setup(void **state)
 {

@@ -30,6 +30,7 @@ extern struct control_world world;
 
 /* The last packet that a client got. */
 union control_got {
+	struct rf_ctl_metric metric;
 	struct rf_ctl_head h;
 	struct rf_ctl_done done;
 	struct rf_ctl_event event;

@@ -19,6 +19,22 @@
 
 #include "control_support.h"
 
+static void gives_figures(void **state)
+{
+	struct rf_ctl_request q = control_request(RF_CTL_METRICS, "");
+	int fd = control_dial();
+
+	(void)state;
+	control_ask(fd, &q);
+	for (int64_t value = 7; value < 9; value++) {
+		assert_int_equal(control_next(fd), RF_CTL_ROW_METRIC);
+		assert_int_equal(got.metric.value, value);
+	}
+	assert_int_equal(control_next(fd), RF_CTL_DONE);
+	assert_int_equal(got.done.rows, 2);
+	close(fd);
+}
+
 /* ---- the socket ---- */
 
 static void has_the_right_modes(void **state)
@@ -412,6 +428,7 @@ int main(void)
 		SERVED(has_the_right_modes),
 		SERVED(replaces_a_stale_socket_only),
 		SERVED(answers_status),
+		SERVED(gives_figures),
 		SERVED(refuses_hostile_packets),
 		SERVED(seats_are_limited),
 		SERVED(only_root_changes_anything),
