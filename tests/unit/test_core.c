@@ -564,6 +564,69 @@ static void a_node_shows_itself(void **state)
 	assert_int_equal(role(w), RF_ROLE_ACTIVE);
 }
 
+/* ---- states ---- */
+
+static void put(struct world *w, const void *data, uint32_t len)
+{
+	struct rf_event e = {.kind = RF_EV_ADMIN,
+			     .admin = {.verb = RF_ADMIN_STATE_PUT, .data = data, .len = len}};
+
+	forget(w);
+	step(w, &e);
+}
+
+/* One state is written at a time; an empty one is a state, too. */
+static void states_are_put_one_by_one(void **state)
+{
+	struct world *w = *state;
+
+	put(w, "first", 5);
+	assert_false(w->said[RF_SAY_STATE_REFUSED]);
+	put(w, "second", 6);
+	assert_true(w->said[RF_SAY_STATE_REFUSED]);
+	until_said(w, RF_SAY_STATE_COMMITTED);
+	put(w, NULL, 0);
+	assert_false(w->said[RF_SAY_STATE_REFUSED]);
+	until_said(w, RF_SAY_STATE_COMMITTED);
+}
+
+/* ---- the end ---- */
+
+/* A good mailbox of another area: this one was formatted under the daemon. */
+static void a_format_ends_this_life(void **state)
+{
+	struct world *w = *state;
+	const struct rf_super *s = &w->cfg.super;
+	const struct rf_mailbox mail = {.order = RF_ORDER_NONE};
+	struct rf_area_id other = s->id;
+
+	other.area[0] ^= 1;
+	rf_mailbox_encode(w->disk + rf_geo_mailbox(s, 1), &other, 1, &mail);
+	until_said(w, RF_SAY_FORMATTED);
+	assert_int_equal(w->halts, 1);
+	assert_int_equal(w->revokes, 1);
+}
+
+/* What comes after it changes nothing, and nothing is asked for any more. */
+static void nothing_follows_the_end(void **state)
+{
+	struct world *w = *state;
+	struct rf_event e = {.kind = RF_EV_ADMIN, .admin = {.verb = RF_ADMIN_SHUTDOWN}};
+
+	step(w, &e);
+	for (int i = 0; i < STEPS_MAX && !w->halts; i++)
+		go_on(w);
+	assert_int_equal(w->halts, 1);
+	for (uint32_t kind = RF_EV_TICK; kind <= RF_EV_LAST; kind++) {
+		struct rf_event late = {.kind = (enum rf_event_kind)kind};
+
+		w->now_ns += 1000000;
+		step(w, &late);
+		assert_int_equal(w->effects.count, 0);
+	}
+	assert_true(rf_core_wake_ns(w->core) == UINT64_MAX);
+}
+
 /* Any seed will do, also the one that would leave the generator at zero. */
 static void every_seed_is_a_seed(void **state)
 {
@@ -595,6 +658,9 @@ int main(void)
 		TEST(a_drain_is_tried_until_it_is_done),
 		TEST(a_claim_ends_when_it_is_not_wanted),
 		TEST(a_node_shows_itself),
+		TEST(states_are_put_one_by_one),
+		TEST(a_format_ends_this_life),
+		TEST(nothing_follows_the_end),
 		TEST(every_seed_is_a_seed),
 	};
 
