@@ -2,7 +2,8 @@
 # The VMs that the kernel module is tested in.
 #
 #   make check-vm-quick             of all below what `make check` runs: one boot a kernel
-#   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest; VM=6.1:hold,driver for some
+#   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest; VM=6.1:hold,driver for some;
+#                                   VM=newest:quick the newest kernel that apt can find
 #   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
 #   make torture MINUTES=30         random faults on three nodes with gates, in one VM
 #   make bench-gate [ROUNDS=7]      the gate against dm-linear, in one VM

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
-# limit: 600
+# limit: 900
 # Three nodes with the real daemon, each with its own gate over its own path to one
 # shared disk, in network namespaces of one VM. One application per node writes
 # whenever it is let. Faults; then: no two nodes' writes ever overlap in time.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
-# limit: 600
+# limit: 900
 # ext4 and XFS on a gate whose epoch ends while they write: they must stop for
 # good, and what fsync acknowledged before must be there for the next leader.
 . ./lib.sh

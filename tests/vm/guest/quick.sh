@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
-# limit: 600
+# limit: 900
 # What `make check` runs of the lab: one boot for all, each script on fresh disks.
 began() { read -r up _ </proc/uptime && echo "# $1 began after ${up%.*} s"; }
 fresh_disks() {
