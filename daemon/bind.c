@@ -97,6 +97,7 @@ static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_rep
 	struct rf_event e = {.kind = RF_EV_FENCE};
 
 	rf_metrics_answer(&d->metrics.volume[volume], r);
+	rf_guard_answered(m, r->verb, r->result);
 	if (r->verb == RF_FENCE_STATUS) { /* for people: its failure decides nothing */
 		if (r->result == RF_FENCE_OK)
 			m->refused = r->refused;
@@ -120,6 +121,7 @@ static void set_can(struct daemon *d, uint32_t volume, uint32_t can)
 	struct rf_event e = {.kind = RF_EV_CAN};
 
 	m->can = can;
+	m->target_side |= (can & RF_FENCE_CAN_EVICT) != 0;
 	e.can.volume = m->number;
 	e.can.can = can;
 	rf_bind_event(m->part, &e);
@@ -304,6 +306,7 @@ static int port_fence(void *world, uint32_t verb, const struct rf_effect *e)
 	if (volume == UINT32_MAX)
 		return -ENOENT;
 	rf_metrics_asked(&d->metrics.volume[volume], verb, r.epoch, r.deadline_ns);
+	rf_guard_asked(&d->managed[volume], verb, rf_loop_clock_ns());
 	return rf_fencer_ask(d->managed[volume].fencer, &r,
 			     (verb == RF_FENCE_EVICT ? t->suspect_ms : t->lease_ms) * RF_MS_NS);
 }

@@ -35,6 +35,8 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/config_check.c \
 	daemon/config_value.c \
 	daemon/decision.c \
+	daemon/guard.c \
+	daemon/guard_record.c \
 	daemon/helper.c \
 	daemon/figures.c \
 	daemon/identity.c \
@@ -61,4 +63,5 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/io/net.c \
 	daemon/io/notify.c \
 	daemon/io/seal.c \
+	daemon/io/watchdog.c \
 ,librf-core librf-blob librf-key,liburing libsodium inih))

@@ -95,8 +95,8 @@ struct rf_config {
 	struct rf_config_area area[RF_AREAS_MAX];
 	struct rf_config_volume volume[RF_CONFIG_VOLUMES_MAX];
 
-	enum rf_config_watchdog watchdog; /* OFF for now, others are refused */
-	char watchdog_device[RF_CONFIG_PATH_BYTES];
+	enum rf_config_watchdog watchdog;
+	char watchdog_device[RF_CONFIG_PATH_BYTES]; /* "" = the usual one */
 
 	char hooks_dir[RF_CONFIG_PATH_BYTES];
 	char hooks_user[32]; /* "" = root */

@@ -175,10 +175,11 @@ int rf_parse_finish(struct parse *p)
 			      "[cluster] node-id is missing: each host has its own, from 1");
 	if (!c->volumes)
 		return bad_at(p, nowhere, "no [volume NAME] section");
-	if (c->watchdog != RF_WATCHDOG_OFF)
-		return bad_at(p, *where_of(p, IN_WATCHDOG, "mode"),
-			      "mode = %s: this version has no watchdog: set mode = off",
-			      rf_watchdog_words[c->watchdog]);
+	if (c->watchdog == RF_WATCHDOG_OFF && *c->watchdog_device)
+		return bad_at(p, *where_of(p, IN_WATCHDOG, "device"),
+			      "device = %s is not used by mode = off: set mode = automatic or "
+			      "required",
+			      c->watchdog_device);
 	if (c->health_timeout_ms > c->health_interval_ms)
 		return bad_at(p, *where_of(p, IN_HEALTH, "timeout"),
 			      "[health] timeout (%u ms) is longer than interval (%u ms)",

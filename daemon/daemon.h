@@ -11,6 +11,7 @@
 
 #include "area.h"
 #include "config.h"
+#include "guard.h"
 #include "io/control.h"
 #include "io/disk.h"
 #include "io/fencer.h"
@@ -18,6 +19,7 @@
 #include "io/loop.h"
 #include "io/net.h"
 #include "io/seal.h"
+#include "io/watchdog.h"
 #include "keep.h"
 #include "life.h"
 #include "metrics.h"
@@ -47,7 +49,11 @@ struct managed { /* a volume of the configuration */
 	uint32_t can;
 	char driver[16];
 	uint64_t refused;
-	enum rf_role role; /* as last told */
+	/* guard.h: */
+	bool target_side;     /* its driver can evict, or could while it lived */
+	bool maybe_open;      /* granted, and no revoke of that was answered */
+	uint64_t draining_ns; /* a revoke was asked then; 0 = none is unanswered */
+	enum rf_role role;    /* as last told */
 	uint64_t epoch;
 	uint32_t leader;
 	/* a cancel under way: quiet only when both are */
@@ -55,6 +61,16 @@ struct managed { /* a volume of the configuration */
 	bool control_quiet, hooks_quiet;
 	uint64_t sequence; /* of hook events */
 	struct rf_keep keep;
+};
+
+struct rf_guard {
+	struct rf_watchdog dog;
+	struct rf_timer timer;
+	uint64_t every_ns;
+	bool unsafe; /* not petted now, for what text says */
+	bool said;   /* that it cannot be petted */
+	char boot[40];
+	char text[RF_GUARD_TEXT_BYTES], last[RF_GUARD_TEXT_BYTES];
 };
 
 struct daemon {
@@ -69,7 +85,8 @@ struct daemon {
 	struct rf_reopen *reopen;
 	struct rf_op control_op, hooks_op, signal_op, log_op;
 	struct rf_timer watchdog, leave, counters;
-	uint64_t watchdog_ns;
+	uint64_t watchdog_ns; /* the service manager's, not the device */
+	struct rf_guard guard;
 	int signal_fd;
 	uint32_t parts;
 	struct part *part[RF_AREAS_MAX];

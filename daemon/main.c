@@ -301,6 +301,7 @@ static void attach(struct daemon *d)
 	rf_reopen_attach(d);
 	d->counters = (struct rf_timer){.fire = rf_bind_counters, .owner = d};
 	rf_loop_timer(d->loop, &d->counters, rf_loop_clock_ns());
+	rf_guard_attach(d);
 	d->watchdog = (struct rf_timer){.fire = pet, .owner = d};
 	d->watchdog_ns = rf_notify_watchdog_ns();
 	if (d->watchdog_ns)
@@ -374,6 +375,7 @@ int main(int argc, char **argv)
 		return code;
 	}
 	code = run(d);
+	rf_guard_stop(d);
 	end_lives(d);
 	end(d);
 	return code;

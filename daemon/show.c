@@ -73,6 +73,7 @@ static bool row_daemon(struct daemon *d, rf_control_row row, void *client)
 	struct rf_net_counts net;
 
 	rf_net_counts(d->net, &net);
+	rf_guard_show(d, &r);
 	r.datagrams_sent = net.sent;
 	for (uint32_t i = 0; i < RF_REJECT_COUNT; i++) {
 		r.rejected_by_reason[i] = (uint32_t)d->rejected[i];

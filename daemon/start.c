@@ -312,5 +312,7 @@ int rf_start(struct daemon *d, const char *socket)
 		code = open_net(d);
 	if (!code)
 		code = open_control(d, socket);
+	if (!code) /* last: what does not start must not leave it armed */
+		code = rf_guard_start(d);
 	return code;
 }

@@ -63,6 +63,18 @@ static struct json_object *status_doc(const struct ctl_status *s)
 	return doc;
 }
 
+static void watchdog_remarks(const struct rf_ctl_daemon *d)
+{
+	if (d->watchdog == RF_CTL_WATCHDOG_NONE)
+		printf("watchdog: none: %s\n", d->watchdog_text);
+	if (d->watchdog == RF_CTL_WATCHDOG_SOFT)
+		puts("watchdog: soft: it does not fire when the kernel hangs");
+	if (d->watchdog == RF_CTL_WATCHDOG_FIRING)
+		printf("watchdog: %s: this host is about to be reset\n", d->watchdog_text);
+	if (d->watchdog_last[0])
+		printf("reset by watchdog: %s\n", d->watchdog_last);
+}
+
 /* What a table cannot say: what is waited for, and how strong the fence is. */
 static void remarks(const struct ctl_status *s)
 {
@@ -75,6 +87,7 @@ static void remarks(const struct ctl_status *s)
 	for (i = 0; i < s->volumes; i++)
 		if (s->volume[i].weakest[0])
 			printf("%s: %s\n", s->volume[i].name, s->volume[i].weakest);
+	watchdog_remarks(&s->daemon);
 	if (s->daemon.log_lost)
 		printf("log: %llu lines were lost, the log is too slow\n",
 		       (unsigned long long)s->daemon.log_lost);

@@ -54,6 +54,10 @@ void rows_daemon(struct json_object *o, const struct rf_ctl_daemon *d)
 	out_int(o, "uptime_ms", (int64_t)((d->now_ns - d->started_ns) / 1000000));
 	out_bool(o, "memory_locked", d->memory_locked);
 	out_bool(o, "realtime", d->realtime);
+	out_text(o, "watchdog", words_watchdog(d->watchdog));
+	out_int(o, "watchdog_timeout_s", d->watchdog_s);
+	out_text(o, "watchdog_reason", or_null(d->watchdog_text));
+	out_text(o, "reset_by_watchdog", or_null(d->watchdog_last));
 	out_int(o, "loop_delay_max_us", d->loop_delay_max_us);
 	out_u64(o, "disk_operations", d->disk_ops);
 	out_u64(o, "datagrams_sent", d->datagrams_sent);

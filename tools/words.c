@@ -75,6 +75,17 @@ const char *words_event(unsigned event)
 	return pick(t, COUNT(t), event);
 }
 
+const char *words_watchdog(unsigned state)
+{
+	static const char *const t[] = {[RF_CTL_WATCHDOG_OFF] = "off",
+					[RF_CTL_WATCHDOG_ARMED] = "armed",
+					[RF_CTL_WATCHDOG_SOFT] = "soft",
+					[RF_CTL_WATCHDOG_NONE] = "none",
+					[RF_CTL_WATCHDOG_FIRING] = "firing"};
+
+	return pick(t, COUNT(t), state);
+}
+
 const char *words_slot_state(uint32_t state)
 {
 	switch (state) {

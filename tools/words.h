@@ -20,6 +20,7 @@ const char *words_slot_state(uint32_t state);
 const char *words_epoch_state(uint32_t state);
 const char *words_order(uint32_t order);
 const char *words_event(unsigned event);
+const char *words_watchdog(unsigned state);
 /* Bits as words, joined by commas; "none" or "good" without bits. */
 const char *words_ways(char buf[WORDS_BYTES], uint32_t ways);
 const char *words_health(char buf[WORDS_BYTES], uint32_t health);

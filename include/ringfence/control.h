@@ -108,11 +108,21 @@ struct rf_ctl_daemon {
 	__u64 log_lost; /* lines that could not be written in time */
 	__u32 pid;
 	__u8 memory_locked, realtime; /* 1 = got it */
-	__u8 zero[2];
+	__u8 watchdog;                /* RF_CTL_WATCHDOG_* */
+	__u8 zero;
 	__u32 loop_delay_max_us;     /* worst lateness of a timer since start */
 	__u32 rejected_by_reason[8]; /* RF_REJECT_* */
 	char release[32];
+	__u32 watchdog_s;                      /* it fires after so long; 0 = none */
+	char watchdog_text[RF_CTL_TEXT_BYTES]; /* NONE, FIRING: why */
+	char watchdog_last[RF_CTL_TEXT_BYTES]; /* why it reset this host before, or "" */
 };
+
+#define RF_CTL_WATCHDOG_OFF 0    /* not configured */
+#define RF_CTL_WATCHDOG_ARMED 1  /* petted */
+#define RF_CTL_WATCHDOG_SOFT 2   /* petted, but a timer of this kernel only */
+#define RF_CTL_WATCHDOG_NONE 3   /* wanted, not there */
+#define RF_CTL_WATCHDOG_FIRING 4 /* not petted any more: a reset is coming */
 
 /* Why a datagram was refused. */
 enum rf_reject {

@@ -10,3 +10,5 @@ $(eval $(call rf_test,fencer,\
 $(eval $(call rf_test,loop-old,tests/unit/test_loop_old.c daemon/io/loop.c,,liburing))
 $(B)/tests/loop-old: private LDLIBS += \
 	-Wl,--wrap=io_uring_queue_init_params,--wrap=io_uring_register_buf_ring
+$(eval $(call rf_test,watchdog,\
+	tests/unit/test_watchdog.c daemon/io/watchdog.c daemon/guard_record.c,,))

@@ -73,7 +73,7 @@ static void reads_everything(void **state)
 		      "[volume c]\n"
 		      "area = /dev/mapper/q1,/dev/mapper/q2,/dev/mapper/q3\n"
 		      "fence = expiry\n"
-		      "[watchdog]\nmode = off\n"
+		      "[watchdog]\nmode = required\ndevice = /dev/watchdog1\n"
 		      "[hooks]\ndir = /h\nuser = nobody\ntimeout = 2 min\nkill-after = 500ms\n"
 		      "[health]\ncommand = ping -c1 gw ; comment\ninterval = 9 s\ntimeout = "
 		      "3s\n"
@@ -224,8 +224,9 @@ static const struct {
 	 "c:4: volume v: has a setting of another fence, which fence = gate does not use"},
 	{"[volume v]\ngate-reads = maybe\n",
 	 "c:2: gate-reads \"maybe\": must be one of pass, refuse"},
-	{GOOD "[watchdog]\nmode = required\n",
-	 "c:8: mode = required: this version has no watchdog: set mode = off"},
+	{GOOD "[watchdog]\ndevice = /dev/watchdog0\n",
+	 "c:8: device = /dev/watchdog0 is not used by mode = off: set mode = automatic or "
+	 "required"},
 	{GOOD "[watchdog]\nmode = sometimes\n",
 	 "c:8: mode \"sometimes\": must be one of off, automatic, required"},
 	{GOOD "[health]\ninterval = 1 s\ntimeout = 2 s\n",
