@@ -232,12 +232,14 @@ MANPAGES := \
 	ocf_ringfence_volume.7 \
 	ringfence-protocol.7 \
 	ringfence-timing.7 \
+	fence_ringfence.8 \
 	ringfence-attach.8 \
 	ringfence-dump.8 \
 	ringfence-exporter.8 \
 	ringfence-fence.8 \
 	ringfence-fencer.8 \
 	ringfence-format.8 \
+	ringfence-history.8 \
 	ringfence-keygen.8 \
 	ringfence-metrics.8 \
 	ringfence-resign.8 \
@@ -263,6 +265,7 @@ install: all
 	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
 	$(call rf_install,0755,$(LIBEXECDIR),$(filter $(B)/bin/ringfence-fencer,$(rf_built)))
 	$(call rf_install,0755,$(OCFDIR)/ringfence,tools/agents/ocf/volume)
+	$(call rf_install,0755,$(SBINDIR),tools/agents/fence/fence_ringfence)
 	$(call rf_install,0755,$(DATADIR)/keepalived,tools/agents/keepalived/notify)
 	$(call rf_install,0644,$(DATADIR)/keepalived,tools/agents/keepalived/keepalived.conf)
 	$(call rf_install,0755,$(PLUGINDIR),$(PLUGINS:%=$(B)/lib/%.so))

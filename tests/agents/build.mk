@@ -5,6 +5,11 @@ AGENT_TESTS := \
 	tests/agents/keepalived.sh \
 	tests/agents/volume.sh
 
+# Without Pacemaker: what it would ask.
+E2E_TESTS += \
+	tests/e2e/fence-agent.sh \
+	tests/e2e/ocf.sh
+
 CHECK_LEVELS += check-agents
 
 .PHONY: check-agents check-pacemaker

@@ -64,10 +64,12 @@ pm_var() {
 
 pm_dirs() {
 	local dir=$LAB/pm$1
+	[ ! -d "$dir" ] || return 0
 	mkdir -p "$dir"/{etc,var/lib,var/log}
 	pm_etc "$dir/etc"
 	[[ " ${*:2} " != *" pacemakerd "* ]] || pm_var "$dir/var"
-	lab_conf "$1" >"$dir/ringfence.conf"
+	mkdir "$dir/etc/ringfence"
+	lab_conf "$1" >"$dir/etc/ringfence/ringfence.conf"
 }
 
 # pm_begin NODES [format options]: what is installed is what the nodes see.

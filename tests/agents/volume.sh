@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # limit: 300
 # Debian's Pacemaker and Corosync on three hosts (namespaces): a volume is
-# promoted, moved by an operator, and taken over when the host of the promoted one
-# loses its power.
+# promoted, moved by an operator, and, when the host of the promoted one loses its
+# power, fenced by fence_ringfence and taken over; then that host comes back.
 . "$(dirname "$0")/lab.sh"
 
 pm_cib() {
@@ -11,7 +11,8 @@ pm_cib() {
 		<cib validate-with="pacemaker-3.8" epoch="1" num_updates="0" admin_epoch="1">
 		<configuration>
 		<crm_config><cluster_property_set id="p">
-			<nvpair id="p-s" name="stonith-enabled" value="false"/>
+			<nvpair id="p-s" name="stonith-enabled" value="true"/>
+			<nvpair id="p-u" name="startup-fencing" value="false"/>
 			<nvpair id="p-d" name="dc-deadtime" value="3s"/>
 		</cluster_property_set></crm_config>
 		<nodes/>
@@ -36,6 +37,7 @@ pm_cib() {
 				</operations>
 			</primitive>
 		</clone>
+		<primitive id="fence" class="stonith" type="fence_ringfence"/>
 		<primitive id="user" class="ocf" provider="pacemaker" type="Dummy"/>
 		</resources>
 		<constraints>
@@ -67,6 +69,9 @@ promoted_on() {
 other_promoted() {
 	promoted "$1" && [ "$WHERE" != "pm$2" ]
 }
+unpromoted_on() {
+	in_pm "$1" crm_mon -1 | grep -q "Unpromoted: .*pm$2"
+}
 used_on() {
 	in_pm "$1" crm_resource --resource user --locate | grep -q "running on: pm$2 *$"
 }
@@ -95,6 +100,15 @@ pm_kill "$third"
 must 60 "promoted again" other_promoted "$second" "$third"
 last=${WHERE#pm}
 agreed "$second" "$last" "after the death of node $third"
+expect_exit 0 in_pm "$second" stonith_admin --history "pm$third" --verbose
+grep -Eq "^(reboot|off) of pm$third successful" "$LAB/out" || lab_fail "not fenced: $(cat "$LAB/out")"
+
+# It comes back: its order is taken back, it takes part, and leads nothing.
+pm_node "$third"
+must 60 "three nodes online" pm_online "$second" "pm1 pm2 pm3"
+must 60 "node $third takes part" unpromoted_on "$second" "$third"
+expect_exit 1 in_pm "$third" ringfence is-leader "$LAB_VOLUME"
+agreed "$second" "$last" "after node $third came back"
 in_pm "$second" crm_mon -1
 in_pm "$second" crm_mon -1 | grep -i 'failed' && lab_fail "actions failed"
-say "pacemaker: promoted, moved, taken over"
+say "pacemaker: promoted, moved, fenced, taken over, unfenced"

@@ -37,8 +37,7 @@ E2E_TESTS := \
 	tests/e2e/fence-node.sh \
 	tests/e2e/fence-disk.sh \
 	tests/e2e/metrics.sh \
-	tests/e2e/watchdog.sh \
-	tests/e2e/ocf.sh
+	tests/e2e/watchdog.sh
 
 CHECK_LEVELS += check-e2e
 

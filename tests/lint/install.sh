@@ -21,6 +21,7 @@ expected() {
 	echo "755 ${plugins#/}/nbdkit-ringfence-plugin.so"
 	echo "755 usr/share/ringfence/keepalived/notify"
 	echo "644 usr/share/ringfence/keepalived/keepalived.conf"
+	echo "755 usr/sbin/fence_ringfence"
 	echo "755 usr/lib/ocf/resource.d/ringfence/volume"
 	echo "644 usr/share/bash-completion/completions/ringfence"
 }
