@@ -435,20 +435,35 @@ static void profile_advisory(struct atlas *a, struct rng *r)
 	a->fence[0] = FENCE_NONE;
 }
 
+/* Where more was found, more is looked for. */
 static const struct {
 	const char *name;
 	void (*draw)(struct atlas *a, struct rng *r);
+	uint32_t weight;
 } profiles[] = {
-	{"calm", profile_calm},     {"twins", profile_twins},
-	{"ghosts", profile_ghosts}, {"ballots", profile_ballots},
-	{"disks", profile_disks},   {"rot", profile_rot},
-	{"births", profile_births}, {"lags", profile_lags},
-	{"late", profile_late},     {"theft", profile_theft},
-	{"state", profile_state},   {"replay", profile_replay},
-	{"format", profile_format}, {"advisory", profile_advisory},
+	{"calm", profile_calm, 2},     {"twins", profile_twins, 3},
+	{"ghosts", profile_ghosts, 6}, {"ballots", profile_ballots, 6},
+	{"disks", profile_disks, 6},   {"rot", profile_rot, 3},
+	{"births", profile_births, 4}, {"lags", profile_lags, 4},
+	{"late", profile_late, 6},     {"theft", profile_theft, 4},
+	{"state", profile_state, 2},   {"replay", profile_replay, 2},
+	{"format", profile_format, 3}, {"advisory", profile_advisory, 3},
 };
 
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+
+static uint32_t draw_profile(struct rng *r)
+{
+	uint64_t sum = 0, at;
+	uint32_t i = 0;
+
+	for (uint32_t n = 0; n < PROFILES; n++)
+		sum += profiles[n].weight;
+	at = rng_below(r, sum);
+	while (at >= profiles[i].weight)
+		at -= profiles[i++].weight;
+	return i;
+}
 
 int atlas_draw(struct atlas *a, uint64_t seed, const char *profile)
 {
@@ -457,7 +472,7 @@ int atlas_draw(struct atlas *a, uint64_t seed, const char *profile)
 	rng_seed(&r, seed ^ 0x61746c6173ull);
 	swarm(a, &r);
 	if (!profile && rng_below(&r, 3) == 0) { /* a third of the seeds is steered */
-		uint32_t i = (uint32_t)rng_below(&r, PROFILES);
+		uint32_t i = draw_profile(&r);
 
 		a->profile = profiles[i].name;
 		profiles[i].draw(a, &r);
