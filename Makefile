@@ -144,6 +144,7 @@ endif
 -include fence/dm/build.mk
 -include tools/build.mk
 -include tools/demo/build.mk
+-include tools/systemd/build.mk
 -include tests/build.mk
 -include tests/unit/build.mk
 -include tests/scenario/build.mk

@@ -10,7 +10,6 @@
 
 #include "core/timing.h"
 #include "daemon.h"
-#include "io/notify.h"
 #include "log.h"
 #include "reopen.h"
 
@@ -401,11 +400,6 @@ static void port_say(void *world, const struct rf_decision *s)
 	if (s->code == RF_SAY_JOIN_REFUSED)
 		rf_log(RF_LOG_ERR, "node-id %u is in use by host %s: this host does not join",
 		       s->node, rf_core_holder(rf_node_core(p->node)));
-	if (s->code == RF_SAY_JOIN_WAIT) {
-		rf_notify_extend(s->a / RF_MS_NS + 5000);
-		rf_notify_status("waiting %llu s: this node's slot was not left cleanly",
-				 (unsigned long long)(s->a / 1000000000u + 1));
-	}
 }
 
 static void port_halt(void *world, uint32_t reason)

@@ -47,6 +47,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/metrics.c \
 	daemon/node.c \
 	daemon/reopen.c \
+	daemon/service.c \
 	daemon/show.c \
 	daemon/start.c \
 	daemon/status.c \

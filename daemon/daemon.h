@@ -84,7 +84,7 @@ struct daemon {
 	struct rf_hooks *hooks;
 	struct rf_reopen *reopen;
 	struct rf_op control_op, hooks_op, signal_op, log_op;
-	struct rf_timer watchdog, leave, counters;
+	struct rf_timer watchdog, leave, counters, service;
 	uint64_t watchdog_ns; /* the service manager's, not the device */
 	struct rf_guard guard;
 	int signal_fd;

@@ -21,6 +21,7 @@
 #include "io/notify.h"
 #include "log.h"
 #include "reopen.h"
+#include "service.h"
 
 #define RR_PRIORITY 1
 
@@ -194,6 +195,7 @@ static void leave(struct daemon *d)
 	rf_loop_timer(d->loop, &d->leave, rf_loop_clock_ns() + leave_limit_ms(d) * RF_MS_NS);
 	rf_notify_stopping();
 	rf_notify_extend(leave_limit_ms(d) + 5000);
+	rf_service_tell(d);
 	e.admin.verb = RF_ADMIN_SHUTDOWN;
 	for (uint32_t i = 0; i < d->parts; i++) {
 		d->part[i]->left = false;
@@ -302,6 +304,7 @@ static void attach(struct daemon *d)
 	d->counters = (struct rf_timer){.fire = rf_bind_counters, .owner = d};
 	rf_loop_timer(d->loop, &d->counters, rf_loop_clock_ns());
 	rf_guard_attach(d);
+	rf_service_attach(d);
 	d->watchdog = (struct rf_timer){.fire = pet, .owner = d};
 	d->watchdog_ns = rf_notify_watchdog_ns();
 	if (d->watchdog_ns)

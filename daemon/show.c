@@ -9,6 +9,7 @@
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
+#include "service.h"
 #include "status.h"
 
 static struct managed *managed_of(struct daemon *d, uint32_t volume)
@@ -203,9 +204,7 @@ static void tell(struct daemon *d, uint32_t volume, const struct rf_core_volume 
 	m->role = v->role;
 	m->epoch = v->epoch;
 	m->leader = leader;
-	if (v->role == RF_ROLE_ACTIVE)
-		rf_notify_status("leader of %s, epoch %llu", d->config.volume[volume].name,
-				 (unsigned long long)v->epoch);
+	rf_service_tell(d);
 }
 
 void rf_show_roles(struct part *p)
@@ -236,4 +235,5 @@ void rf_show_roles(struct part *p)
 		if (!d->part[i]->joined)
 			return;
 	rf_notify_ready();
+	rf_service_tell(d);
 }

@@ -13,6 +13,9 @@
 
 #include "io/notify.h"
 
+#define DAY_US 86400000000ull
+#define LEAST_US 20000ull
+
 static int fd = -1;
 
 int rf_notify_open(void)
@@ -48,6 +51,11 @@ void rf_notify_close(void)
 	fd = -1;
 }
 
+bool rf_notify_wanted(void)
+{
+	return fd >= 0;
+}
+
 /* A manager that does not read loses our messages; it may never delay us. */
 static void tell(const char *text)
 {
@@ -57,11 +65,12 @@ static void tell(const char *text)
 
 uint64_t rf_notify_watchdog_ns(void)
 {
-	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	const char *text = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	unsigned long long usec = text ? strtoull(text, NULL, 10) : 0;
 
-	if (fd < 0 || !usec || (pid && strtol(pid, NULL, 10) != getpid()))
+	if (fd < 0 || !usec || usec > DAY_US || (pid && strtol(pid, NULL, 10) != getpid()))
 		return 0;
-	return strtoull(usec, NULL, 10) * 1000 / 2;
+	return (usec > LEAST_US ? usec : LEAST_US) * 1000 / 2;
 }
 
 void rf_notify_ready(void)

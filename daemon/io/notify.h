@@ -3,11 +3,14 @@
 #ifndef RF_IO_NOTIFY_H
 #define RF_IO_NOTIFY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Takes NOTIFY_SOCKET out of the environment. 0, also when there is none; -errno. */
 int rf_notify_open(void);
 void rf_notify_close(void);
+/* Is there a service manager that listens? */
+bool rf_notify_wanted(void);
 /* Half of WATCHDOG_USEC if it is meant for this process, 0 = not wanted. */
 uint64_t rf_notify_watchdog_ns(void);
 

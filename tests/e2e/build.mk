@@ -38,6 +38,9 @@ E2E_TESTS := \
 	tests/e2e/fence-disk.sh \
 	tests/e2e/metrics.sh \
 	tests/e2e/watchdog.sh
+	tests/e2e/watchdog.sh \
+	tests/e2e/service.sh \
+	tests/e2e/ocf.sh
 
 CHECK_LEVELS += check-e2e
 

@@ -23,6 +23,13 @@ expected() {
 	echo "644 usr/share/ringfence/keepalived/keepalived.conf"
 	echo "755 usr/sbin/fence_ringfence"
 	echo "755 usr/lib/ocf/resource.d/ringfence/volume"
+	for f in ringfenced.service ringfence-exporter.service ringfence-leader@.target; do
+		echo "644 usr/lib/systemd/system/$f"
+	done
+	echo "644 usr/lib/sysusers.d/ringfence.conf"
+	echo "644 usr/lib/tmpfiles.d/ringfence.conf"
+	echo "644 usr/lib/udev/rules.d/61-ringfence.rules"
+	echo "755 etc/ringfence/hooks.d/50-systemd"
 	echo "644 usr/share/bash-completion/completions/ringfence"
 }
 if ! diff <(expected | sort) <(cd "$inst" && find . -type f -printf '%m %P\n' | sort); then
@@ -33,3 +40,19 @@ for program in usr/sbin/ringfenced usr/sbin/ringfence-exporter usr/bin/ringfence
 	"$inst/$program" --version
 done
 bash -n "$inst/usr/share/bash-completion/completions/ringfence"
+
+# Units as systemd reads them, with the programs where they are now; how much the
+# exporter may do.
+if command -v systemd-analyze >/dev/null; then
+	units=$inst.units
+	rm -rf "$units" && mkdir "$units"
+	cp "$inst"/usr/lib/systemd/system/* "$units"
+	sed -i "s,=/usr/sbin/,=$inst/usr/sbin/," "$units"/*
+	said=$(SYSTEMD_UNIT_PATH="$units:" systemd-analyze verify --man=no ringfenced.service \
+		ringfence-exporter.service ringfence-leader@vol0.target 2>&1 | grep -iE 'ringfence' || :)
+	[ -z "$said" ] || { echo "systemd-analyze verify: $said" && exit 1; }
+	systemd-analyze security --offline=yes --threshold=20 "$units/ringfence-exporter.service" >/dev/null
+else
+	echo "units not verified: no systemd-analyze"
+fi
+! grep -r '@[A-Z]*DIR@' "$inst" || { echo "a path was not put in" && exit 1; }
