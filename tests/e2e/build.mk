@@ -37,7 +37,6 @@ E2E_TESTS := \
 	tests/e2e/fence-node.sh \
 	tests/e2e/fence-disk.sh \
 	tests/e2e/metrics.sh \
-	tests/e2e/watchdog.sh
 	tests/e2e/watchdog.sh \
 	tests/e2e/service.sh \
 	tests/e2e/ocf.sh
