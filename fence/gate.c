@@ -209,8 +209,8 @@ static void shut(struct gate *g, const struct rf_fence_request *q, struct rf_fen
 		rf_reply_text(reply, "gate %.60s has nothing open", g->name);
 		return;
 	}
-	reply->epoch = s.epoch;
-	drain(g, REVOKE_MS, reply);
+	drain(g, REVOKE_MS,
+	      reply); /* an older instance may be there: it has nothing of q->epoch */
 }
 
 /* ---- grant ---- */
@@ -294,6 +294,9 @@ static void explain_grant(struct gate *g, int r, struct rf_fence_reply *reply)
 	if (r == -ESTALE) {
 		reply->result = RF_FENCE_STALE;
 		reply->epoch = s.seen;
+		rf_reply_text(reply,
+			      "gate %.60s refused a stale grant: epoch %" PRIu64 " rules",
+			      g->name, s.seen);
 	} else if (r == -EBUSY && s.open_count > 0) {
 		busy(g, &s, reply);
 	} else if (r == -EIO) {

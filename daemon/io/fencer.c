@@ -165,6 +165,9 @@ static void take(struct rf_fencer *f, struct rf_fence_reply *r)
 	}
 	for (uint32_t i = 0; i < ASKED_MAX; i++)
 		if (f->asked[i].id == r->id && f->asked[i].verb == r->verb) {
+			/* who asked waits for an answer about the epoch it named: not about
+			 * the newer one of a STALE, nor one that lay there before */
+			r->epoch = f->asked[i].epoch;
 			f->asked[i].id = 0;
 			expected = true;
 		}

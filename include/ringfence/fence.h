@@ -92,7 +92,7 @@ struct rf_fence_reply {
 	__u32 magic;
 	__u32 verb;
 	__u64 id;
-	__u64 epoch;     /* the one the answer is about */
+	__u64 epoch;     /* that of the request; STALE, VERIFY, STATUS: the one that rules */
 	__u32 result;    /* enum rf_fence_result */
 	__s32 error;     /* errno, positive; 0 = none */
 	__u32 can;       /* RF_FENCE_CAN_* */

@@ -40,8 +40,8 @@ static void nonsense(const struct rf_fence_request *q)
 	reply(RF_FENCE_REVOKE, 12345, q->epoch, RF_FENCE_FAILED); /* late and useless */
 }
 
-/* obey, nonsense, die; late: answers the first request only when the second comes;
- * broken: its driver cannot start. */
+/* obey, nonsense, die; elsewhere: a later epoch rules, and its answers name it; late: answers
+ * the first request only when the second comes; broken: its driver cannot start. */
 static int be_fencer(const char *how)
 {
 	struct rf_fence_request q, first = {0};
@@ -65,7 +65,10 @@ static int be_fencer(const char *how)
 			}
 			reply(first.verb, first.id, first.epoch, RF_FENCE_OK);
 		}
-		reply(q.verb, q.id, q.epoch, RF_FENCE_OK);
+		if (!strcmp(how, "elsewhere"))
+			reply(q.verb, q.id, q.epoch + 3, RF_FENCE_STALE);
+		else
+			reply(q.verb, q.id, q.epoch, RF_FENCE_OK);
 	}
 	return 0;
 }
@@ -198,6 +201,21 @@ static void it_is_asked_and_answers(void **state)
 	stop(&h);
 }
 
+/* The core waits for an answer about the epoch it asked for. One about another epoch
+ * would leave it closing for ever (a torture run: 22 minutes without a leader). */
+static void an_answer_is_about_the_epoch_asked_for(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	start(&h, "elsewhere");
+	assert_int_equal(ask(&h, RF_FENCE_REVOKE, 7, 10000), 0);
+	assert_true(answers(&h, 1));
+	assert_int_equal(h.reply[0].epoch, 7);
+	assert_int_equal(h.reply[0].result, RF_FENCE_STALE);
+	stop(&h);
+}
+
 static void a_gate_that_shuts_by_itself_is_told(void **state)
 {
 	struct heard h;
@@ -316,6 +334,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_says_what_it_can),
 		cmocka_unit_test(it_is_asked_and_answers),
+		cmocka_unit_test(an_answer_is_about_the_epoch_asked_for),
 		cmocka_unit_test(a_gate_that_shuts_by_itself_is_told),
 		cmocka_unit_test(late_is_failed_but_drained_counts),
 		cmocka_unit_test(a_driver_that_cannot_start_says_why),

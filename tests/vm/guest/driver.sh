@@ -48,6 +48,7 @@ own 6
 ask wait; expect "tells when it shut by itself" "shut ok 5: gate vol shut by itself: superseded"
 exec 5<>/dev/mapper/vol
 ask grant 6 1500; expect "says who has the device open" "busy 6: gate vol is still open since an older epoch: process * (sh)*"
+ask revoke 6; expect "revoke of what was never opened, over an older instance" "ok 6: *"
 exec 5>&-
 ask grant 6 1500; expect "new epoch, new instance" "ok 6: *"
 is "new epoch" 6 "$(field epoch)"
