@@ -2,12 +2,14 @@
 # The tool: disk commands need no daemon, cluster commands talk to one.
 
 $(eval $(call rf_program,ringfence,\
+	tools/alive.c \
 	tools/cmd_attach.c \
 	tools/cmd_dump.c \
 	tools/cmd_events.c \
 	tools/cmd_fence.c \
 	tools/cmd_format.c \
 	tools/cmd_history.c \
+	tools/cmd_image.c \
 	tools/cmd_keygen.c \
 	tools/cmd_leader.c \
 	tools/cmd_metrics.c \
@@ -23,6 +25,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_timing.c \
 	tools/cmd_verify.c \
 	tools/cmd_wait.c \
+	tools/cmd_wipe.c \
 	tools/cmd_work.c \
 	tools/ctl.c \
 	tools/disk.c \

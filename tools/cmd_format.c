@@ -358,21 +358,6 @@ static int examine(struct plan *p, const char *path)
 	return rc;
 }
 
-/* Exclusive, so that nobody mounts it meanwhile; unless somebody holds it already
- * and --force was given. */
-static int open_to_write(struct disk *d, bool in_use)
-{
-	struct disk w;
-	int rc = disk_open(&w, d->path, O_RDWR | (d->block && !in_use ? O_EXCL : 0));
-
-	if (rc)
-		return rc;
-	disk_close(d);
-	d->fd = w.fd;
-	d->direct = w.direct;
-	return 0;
-}
-
 static int may_go_on(const struct plan *p)
 {
 	char answer[8] = "";
@@ -392,7 +377,7 @@ static int write_all(struct plan *p)
 	int rc = may_go_on(p);
 
 	for (i = 0; i < p->disks && !rc; i++)
-		rc = open_to_write(&p->disk[i], p->in_use[i]);
+		rc = disk_writable(&p->disk[i], !p->in_use[i]); /* unless --force was given */
 	if (!rc)
 		rc = format_write(p);
 	if (rc)

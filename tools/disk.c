@@ -155,6 +155,19 @@ int disk_open(struct disk *d, const char *path, int flags)
 	return rc;
 }
 
+int disk_writable(struct disk *d, bool exclusive)
+{
+	struct disk w;
+	int rc = disk_open(&w, d->path, O_RDWR | (d->block && exclusive ? O_EXCL : 0));
+
+	if (rc)
+		return rc;
+	disk_close(d);
+	d->fd = w.fd;
+	d->direct = w.direct;
+	return 0;
+}
+
 void disk_close(struct disk *d)
 {
 	if (d->fd >= 0)

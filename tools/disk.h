@@ -46,6 +46,9 @@ struct disk_set {
 void *disk_buffer(size_t bytes);
 /* Opens with `flags` (and O_DIRECT where it works). Exit code 0, 74 or 77; says why. */
 int disk_open(struct disk *d, const char *path, int flags);
+/* Opens it anew for writing, what was found stays; exclusive: nobody mounts it meanwhile.
+ * Exit code 0, 74 or 77; says why. */
+int disk_writable(struct disk *d, bool exclusive);
 void disk_close(struct disk *d);
 /* From the device's start. 0 or -errno; -ENODATA beyond its end. Offset and
  * length are multiples of 512; buf is from disk_buffer(). */

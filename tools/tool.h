@@ -85,6 +85,8 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(slots)          \
 	X(history)        \
 	X(timeline)       \
+	X(image)          \
+	X(wipe)           \
 	X(timing)         \
 	X(keygen)         \
 	X(status)         \
