@@ -16,6 +16,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_nbd_name.c \
 	tools/cmd_nodes.c \
 	tools/cmd_probe.c \
+	tools/cmd_repair.c \
 	tools/cmd_resign.c \
 	tools/cmd_run.c \
 	tools/cmd_slots.c \
@@ -44,6 +45,8 @@ $(eval $(call rf_program,ringfence,\
 	tools/past.c \
 	tools/prometheus.c \
 	tools/record.c \
+	tools/repair.c \
+	tools/repair_epoch.c \
 	tools/ringfence.c \
 	tools/rows.c \
 	tools/timeline.c \

@@ -86,6 +86,7 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(history)        \
 	X(timeline)       \
 	X(image)          \
+	X(repair)         \
 	X(wipe)           \
 	X(timing)         \
 	X(keygen)         \
