@@ -87,7 +87,7 @@ expect_exit 0 rf verify "$image"
 	done
 ) &
 writer=$!
-LAB_PIDS+=($writer)
+LAB_PIDS+=("$writer")
 expect_exit 107 rf wipe "$image"
 kill $writer
 wait $writer 2>/dev/null
