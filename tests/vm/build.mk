@@ -40,7 +40,7 @@ check-vm-quick: $(vm_bin) $(vm_programs)
 	@RF_VM_LEVEL=vm-quick RF_VM_SLOW=$(or $(RF_VM_SLOW),3) tests/vm/run $(VM:%=%:quick)
 
 check-vm-debug: $(vm_bin) $(vm_programs)
-	@RF_VM_LIMIT=1500 RF_VM_SLOW=8 RF_VM_APPEND="rf.cycles=100" tests/vm/run debug:basics,hold,driver,cycles
+	@RF_VM_LIMIT=1500 RF_VM_SLOW=8 RF_VM_APPEND="rf.cycles=100" tests/vm/run debug:basics,hold,faults,paths,driver,cycles
 
 bench-gate: $(vm_bin)
 	@tests/vm/bench
