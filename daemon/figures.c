@@ -230,6 +230,7 @@ static void put_daemon(struct table *t, struct daemon *d)
 	rf_net_counts(d->net, &net);
 	put(t, RF_METRIC_SEND_FAILURES, "", net.failed + net.dropped);
 	put_words(t, RF_METRIC_MESSAGES_REJECTED, rejects, d->rejected, RF_REJECT_COUNT);
+	put(t, RF_METRIC_WATCHDOG_ARMED, "", d->guard.dog.fd >= 0);
 	put_histogram(t, RF_METRIC_LOOP_DELAY, rf_loop_delays(d->loop));
 }
 

@@ -263,10 +263,30 @@ int ctl_ask_on(int fd, struct rf_ctl_request *request, ctl_row row, void *arg, b
 	return hear_out(fd, request, row, arg, quiet, NULL);
 }
 
+/* Before a request that may take its time: a daemon that hangs is found out at once. */
+static int check_alive(const struct rf_ctl_request *request)
+{
+	struct rf_ctl_request q = {.verb = RF_CTL_VOLUME};
+	int fd, rc;
+
+	if (!request->timeout_ms)
+		return 0;
+	fd = ctl_connect(false);
+	if (fd < 0)
+		return -fd;
+	memcpy(q.volume, request->volume, sizeof(q.volume));
+	rc = ctl_ask_on(fd, &q, NULL, NULL, true);
+	close(fd);
+	return rc == RF_EXIT_UNREACHABLE ? ctl_lost(0) : 0;
+}
+
 int ctl_ask(struct rf_ctl_request *request, ctl_row row, void *arg)
 {
-	int fd = ctl_connect(false), rc;
+	int fd, rc = check_alive(request);
 
+	if (rc)
+		return rc;
+	fd = ctl_connect(false);
 	if (fd < 0)
 		return -fd;
 	rc = ctl_ask_on(fd, request, row, arg, false);
@@ -277,8 +297,11 @@ int ctl_ask(struct rf_ctl_request *request, ctl_row row, void *arg)
 int ctl_ask_data(struct rf_ctl_request *request, const void *data, size_t bytes,
 		 char text[RF_CTL_TEXT_BYTES])
 {
-	int fd = ctl_connect(false), rc;
+	int fd, rc = check_alive(request);
 
+	if (rc)
+		return rc;
+	fd = ctl_connect(false);
 	if (fd < 0)
 		return -fd;
 	rc = send_with(fd, request, data, bytes);

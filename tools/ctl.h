@@ -11,7 +11,7 @@
 
 #include "ringfence/control.h"
 
-#define CTL_ANSWER_MS 1000
+#define CTL_ANSWER_MS 900 /* "within a second", with what else a command does */
 
 union ctl_packet {
 	struct rf_ctl_head h;

@@ -63,6 +63,8 @@
 	  "Work begun and not ended, as the leader keeps it.")                         \
 	X(WORK_REPEATED, "work_repeated_total", c, v, "", "",                          \
 	  "Work that was begun again after its leader was gone.")                      \
+	X(WATCHDOG_ARMED, "watchdog_armed", g, d, "", "",                              \
+	  "A watchdog resets this host when the daemon or a drain hangs.")             \
 	X(LOOP_DELAY, "loop_delay_seconds", h, d, "", "",                              \
 	  "How late the daemon came to what it had planned.")                          \
 	X(HOOK_RUNS, "hook_runs_total", c, v, "event", "result", "Hooks that were run.")
