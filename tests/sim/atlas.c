@@ -377,8 +377,9 @@ static void profile_lags(struct atlas *a, struct rng *r)
 	a->weight[F_PATH_LOST] = 2;
 	a->weight[F_PATH_STUCK] = 2;
 	a->sector_slow_ppm = 0;
-	a->io_slow_ppm = (uint32_t)rng_range(r, 50000, 400000);
-	a->io_slow_ns = 2ull * a->timing.heartbeat_ms * MS;
+	a->weight[F_PATH_SLOW] = 30; /* two lag, or one lags and one is stuck */
+	a->io_slow_ppm = 50000;
+	a->io_slow_ns = 3ull * a->timing.heartbeat_ms * MS;
 	a->leader_ppm = 900000;
 }
 
