@@ -99,7 +99,7 @@ static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_rep
 	rf_guard_answered(m, r->verb, r->result);
 	if (r->verb == RF_FENCE_STATUS) { /* for people: its failure decides nothing */
 		if (r->result == RF_FENCE_OK)
-			m->refused = r->refused;
+			rf_tell_refused(d, volume, r->refused);
 		return;
 	}
 	if (r->result != RF_FENCE_OK || r->verb == 0)
@@ -123,6 +123,7 @@ static void set_can(struct daemon *d, uint32_t volume, uint32_t can)
 	m->target_side |= (can & RF_FENCE_CAN_EVICT) != 0;
 	e.can.volume = m->number;
 	e.can.can = can;
+	e.can.abstains = m->abstains;
 	rf_bind_event(m->part, &e);
 }
 
@@ -198,20 +199,17 @@ static void maybe_quiet(struct daemon *d, uint32_t volume)
 	rf_bind_event(m->part, &e);
 }
 
-static const char *event_name(uint32_t hook)
-{
-	static const char *const names[] = {"", "reconcile", "promote", "demote", "lost"};
-
-	return hook <= RF_HOOK_LAST ? names[hook] : "";
-}
-
 static void hook_done(void *owner, uint32_t volume, uint32_t hook, uint64_t epoch,
 		      int32_t status)
 {
 	struct daemon *d = owner;
 	struct rf_event e = {.kind = RF_EV_HOOK};
 
-	rf_metrics_hook(&d->metrics.volume[volume], event_name(hook), status);
+	rf_metrics_hook(&d->metrics.volume[volume], rf_tell_name(hook), status);
+	if (hook > RF_HOOK_LAST) {
+		rf_tell_done(d, volume, hook, status);
+		return;
+	}
 	e.hook.volume = d->managed[volume].number;
 	e.hook.hook = hook;
 	e.hook.epoch = epoch;
@@ -348,12 +346,15 @@ static int port_hook(void *world, const struct rf_effect *e)
 		return -ENOENT;
 	if (e->hook.hook == RF_HOOK_RECONCILE)
 		rf_keep_load(d, volume, e->hook.epoch);
+	if (rf_keep_tell(d, volume) != 0)
+		return -EAGAIN; /* not without the work that it is to go on with */
 	c.sequence = ++d->managed[volume].sequence;
-	snprintf(c.event, sizeof(c.event), "%s", event_name(e->hook.hook));
+	snprintf(c.event, sizeof(c.event), "%s", rf_tell_name(e->hook.hook));
 	snprintf(c.role, sizeof(c.role), "%s", down ? "follower" : "leader");
 	snprintf(c.prev_role, sizeof(c.prev_role), "%s", down ? "leader" : "follower");
 	snprintf(c.reason, sizeof(c.reason), "%s", rf_cause_word(e->hook.cause));
 	snprintf(c.cluster, sizeof(c.cluster), "%s", d->config.cluster);
+	snprintf(c.host, sizeof(c.host), "%s", d->host);
 	snprintf(c.volume_name, sizeof(c.volume_name), "%s", d->config.volume[volume].name);
 	snprintf(c.device, sizeof(c.device), "%s", d->config.volume[volume].device);
 	snprintf(c.desc, sizeof(c.desc), "%s epoch %llu of %s: %s", c.event,
@@ -393,6 +394,8 @@ static void port_say(void *world, const struct rf_decision *s)
 	if (name)
 		snprintf(ev.volume, sizeof(ev.volume), "%s", name);
 	rf_control_event(d->control, &ev);
+	if (volume != UINT32_MAX)
+		rf_tell_said(d, volume, s);
 	if (volume != UINT32_MAX &&
 	    (s->code == RF_SAY_STATE_COMMITTED || s->code == RF_SAY_STATE_REFUSED))
 		rf_keep_settled(d, volume, s->code == RF_SAY_STATE_COMMITTED);

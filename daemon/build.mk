@@ -51,12 +51,15 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/show.c \
 	daemon/start.c \
 	daemon/status.c \
+	daemon/tell.c \
 	daemon/io/control.c \
 	daemon/io/control_keep.c \
 	daemon/io/control_tell.c \
 	daemon/io/disk.c \
 	daemon/io/fencer.c \
 	daemon/io/hooks.c \
+	daemon/io/hooks_job.c \
+	daemon/io/hooks_keeper.c \
 	daemon/io/hooks_runner.c \
 	daemon/io/hooks_script.c \
 	daemon/io/listen.c \
@@ -64,5 +67,6 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/io/net.c \
 	daemon/io/notify.c \
 	daemon/io/seal.c \
+	daemon/io/tree.c \
 	daemon/io/watchdog.c \
 ,librf-core librf-blob librf-key,liburing libsodium inih))

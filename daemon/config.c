@@ -60,6 +60,7 @@ void rf_parse_warn(struct parse *p, struct rf_config_where at, const char *forma
 /* ---- keys ---- */
 
 const char *const rf_watchdog_words[] = {"off", "automatic", "required", NULL};
+static const char *const no_yes_words[] = {"no", "yes", NULL};
 static const char *const reads_words[] = {"pass", "refuse", NULL};
 static const char *const refuse_words[] = {"offline", "conflict", NULL};
 static const char *const level_words[] = {"error", "warning", "info", "debug", NULL};
@@ -96,6 +97,7 @@ const struct key rf_parse_keys[] = {
 	{IN_HOOKS, "user", NAME, AT(hooks_user), 0, 0, NULL, NULL},
 	{IN_HOOKS, "timeout", DURATION, AT(hooks_timeout_ms), 10, HOUR_MS, NULL, NULL},
 	{IN_HOOKS, "kill-after", DURATION, AT(hooks_kill_ms), 10, HOUR_MS, NULL, NULL},
+	{IN_HOOKS, "pre-campaign", WORD8, AT(hooks_ask), 0, 0, NULL, no_yes_words},
 	{IN_HEALTH, "command", TEXT, AT(health_command), 0, 0, NULL, NULL},
 	{IN_HEALTH, "interval", DURATION, AT(health_interval_ms), 100, HOUR_MS, NULL, NULL},
 	{IN_HEALTH, "timeout", DURATION, AT(health_timeout_ms), 10, HOUR_MS, NULL, NULL},

@@ -101,6 +101,7 @@ struct rf_config {
 	char hooks_dir[RF_CONFIG_PATH_BYTES];
 	char hooks_user[32]; /* "" = root */
 	uint32_t hooks_timeout_ms, hooks_kill_ms;
+	uint8_t hooks_ask; /* pre-campaign: 1 = no campaign without its consent */
 
 	char health_command[RF_CONFIG_VALUE_BYTES]; /* "" = no check */
 	uint32_t health_interval_ms, health_timeout_ms;

@@ -35,7 +35,7 @@ struct part {
 	struct rf_node *node;
 	struct rf_disks *disks;
 	struct rf_timer timer;
-	bool joined, halted;
+	bool joined, halted, degraded;
 	bool left; /* nothing of it can land: its slot says FREE, or was never written */
 	char life[RF_LIFE_PATH_BYTES];      /* the mark that it has not left yet */
 	uint32_t reason;                    /* of the halt, RF_CAUSE_* */
@@ -61,6 +61,10 @@ struct managed { /* a volume of the configuration */
 	bool control_quiet, hooks_quiet;
 	uint64_t sequence; /* of hook events */
 	struct rf_keep keep;
+	bool counted; /* `refused` was read at least once */
+	/* pre-campaign: asked and not answered; whether this node may campaign now */
+	bool asking, willing, abstains;
+	uint64_t ask_again_ns;
 };
 
 struct rf_guard {
@@ -77,6 +81,7 @@ struct daemon {
 	struct rf_config config;
 	struct rf_keys keys;
 	uint64_t incarnation, started_ns;
+	char host[RF_HOST_BYTES];
 	struct rf_loop *loop;
 	struct rf_net *net;
 	struct rf_seal *seal;
@@ -113,6 +118,25 @@ void rf_bind_datagram(void *daemon, const uint8_t *data, size_t len);
 
 /* figures.c */
 void rf_figures(void *daemon, rf_control_row row, void *client);
+
+/* tell.c: hooks that are no part of a leadership; numbers of theirs follow rf_hook */
+enum rf_tell {
+	RF_TELL_LEADER_CHANGE = RF_HOOK_LAST + 1,
+	RF_TELL_FENCED,
+	RF_TELL_GATE_REFUSED,
+	RF_TELL_DEGRADED,
+	RF_TELL_RECOVERED,
+	RF_TELL_PRE_CAMPAIGN,
+	RF_TELL_LAST = RF_TELL_PRE_CAMPAIGN,
+};
+const char *rf_tell_name(uint32_t hook); /* of enum rf_hook, too; "" = none */
+void rf_tell_leader(struct daemon *daemon, uint32_t volume, const struct rf_core_volume *now,
+		    uint32_t leader);
+void rf_tell_said(struct daemon *daemon, uint32_t volume, const struct rf_decision *said);
+void rf_tell_refused(struct daemon *daemon, uint32_t volume, uint64_t refused);
+void rf_tell_health(struct part *part, const struct rf_core_self *self);
+void rf_tell_done(struct daemon *daemon, uint32_t volume, uint32_t hook, int32_t status);
+void rf_tell_start(struct daemon *daemon); /* before the first step */
 
 /* show.c */
 extern const struct rf_control_ops rf_show_control_ops;

@@ -49,25 +49,41 @@ static void take(struct daemon *d, uint32_t volume, uint32_t bytes)
 	k->bad = bytes > k->room ? -EBADMSG : rf_blob_decode(&k->blob, k->now, bytes);
 	if (k->bad)
 		memset(&k->blob, 0, sizeof(k->blob));
+	k->untold = true;
+	rf_keep_tell(d, volume); /* if not now, before the next hook */
+}
+
+int rf_keep_tell(struct daemon *d, uint32_t volume)
+{
+	struct rf_keep *k = &d->managed[volume].keep;
+	char lines[RF_WORK_LINES_BYTES];
+	int rc;
+
+	if (!k->untold)
+		return 0;
+	rc = rf_hooks_keep(d->hooks, volume, k->blob.user, k->blob.user_bytes, lines,
+			   (uint32_t)rf_work_lines(&k->blob, lines, sizeof(lines)));
+	k->untold = rc != 0;
+	return rc;
 }
 
 void rf_keep_load(struct daemon *d, uint32_t volume, uint64_t epoch)
 {
 	struct managed *m = &d->managed[volume];
 	struct rf_keep *k = &m->keep;
-	uint32_t bytes;
-	const uint8_t *state = rf_core_state(rf_node_core(m->part->node), m->number, &bytes);
+	struct rf_core_volume v;
 
-	if (bytes <= k->room)
-		memcpy(k->now, state, bytes);
-	take(d, volume, bytes);
+	rf_core_volume(rf_node_core(m->part->node), m->number, &v);
+	if (v.state_bytes <= k->room)
+		memcpy(k->now, v.state, v.state_bytes);
+	take(d, volume, v.state_bytes);
 	k->epoch = epoch;
 	if (k->bad)
 		rf_log(RF_LOG_ERR,
 		       "state vol=%s epoch=%" PRIu64 ": %u bytes that %s: hooks see an empty "
 		       "state, and it is not written over; upgrade this node, or look at "
 		       "`ringfence dump --record state`",
-		       d->config.volume[volume].name, epoch, bytes,
+		       d->config.volume[volume].name, epoch, v.state_bytes,
 		       k->bad == -EPROTONOSUPPORT ? "a newer version wrote"
 						  : "are no state of ringfence");
 }

@@ -18,6 +18,7 @@ struct rf_keep {
 	uint64_t epoch;      /* of the leadership that `now` belongs to, 0 = none */
 	int bad;             /* why `now` cannot be understood, 0 = it is */
 	struct rf_blob blob; /* of `now` */
+	bool untold;         /* the hook runner has not got it yet */
 	bool busy;
 	char said[24]; /* the answer once committed */
 };
@@ -28,6 +29,8 @@ int rf_keep_open(struct rf_keep *keep, uint32_t payload_bytes);
 void rf_keep_load(struct daemon *daemon, uint32_t volume, uint64_t epoch);
 /* The core says that the put in flight is committed, or is not. */
 void rf_keep_settled(struct daemon *daemon, uint32_t volume, bool committed);
+/* Give it to the hook runner, unless it has it. 0 or -errno. */
+int rf_keep_tell(struct daemon *daemon, uint32_t volume);
 /* For the row of a volume. */
 void rf_keep_status(struct daemon *daemon, uint32_t volume, struct rf_ctl_volume *row);
 

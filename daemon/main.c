@@ -323,6 +323,7 @@ static int run(struct daemon *d)
 	rf_log(RF_LOG_INFO, "ringfenced %s node=%u cluster=%s areas=%u volumes=%u", RF_VERSION,
 	       d->config.node, d->config.cluster, d->parts, d->config.volumes);
 	rf_log_async(log_start, d);
+	rf_tell_start(d);
 	for (uint32_t i = 0; i < d->parts; i++)
 		rf_bind_event(d->part[i], &e);
 	rc = rf_loop_run(d->loop);

@@ -199,8 +199,10 @@ static void tell(struct daemon *d, uint32_t volume, const struct rf_core_volume 
 	};
 
 	rf_control_role(d->control, &c);
-	if (leader != m->leader)
+	if (leader != m->leader) {
 		rf_metrics_leader(&d->metrics.volume[volume], leader);
+		rf_tell_leader(d, volume, v, leader);
+	}
 	m->role = v->role;
 	m->epoch = v->epoch;
 	m->leader = leader;
@@ -228,6 +230,7 @@ void rf_show_roles(struct part *p)
 			tell(d, volume, &v, leader);
 	}
 	rf_core_self(rf_node_core(p->node), &self);
+	rf_tell_health(p, &self);
 	if (!self.joined || p->joined)
 		return;
 	p->joined = true;

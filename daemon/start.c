@@ -285,6 +285,7 @@ int rf_start(struct daemon *d, const char *socket)
 	uint64_t salt;
 	int code = RF_EXIT_YES;
 
+	gethostname(d->host, sizeof(d->host) - 1);
 	d->managed = calloc(d->config.volumes, sizeof(*d->managed));
 	if (!d->managed ||
 	    rf_metrics_open(&d->metrics, d->config.volumes, d->config.areas) != 0 ||

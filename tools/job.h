@@ -4,8 +4,8 @@
  *
  * The command gets a process group of its own, and this process adopts whoever
  * loses his parent (PR_SET_CHILD_SUBREAPER): so also what left the group with
- * setsid() ends up as our child, is found in our list of children, and is ended
- * before job_gone() says so.
+ * setsid() ends up below us, is found there, and is ended before `gone` says so.
+ * Where a cgroup can be made it is one more net, see io/tree.h.
  */
 #ifndef RF_TOOLS_JOB_H
 #define RF_TOOLS_JOB_H
@@ -13,12 +13,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "io/tree.h"
+
 struct job {
+	struct rf_tree tree;
 	pid_t leader;     /* also the process group */
 	bool leader_done; /* exit_code is known */
-	bool leader_reaped;
-	int exit_code; /* as a shell shows it: 128 + signal for a killed one */
-	bool gone;     /* nothing is left of it */
+	int exit_code;    /* as a shell shows it: 128 + signal for a killed one */
+	bool gone;        /* nothing is left of it */
 };
 
 /* Once, before job_start(). 0 or -errno. */
@@ -28,7 +30,7 @@ int job_adopt(void);
 int job_start(struct job *j, char **argv, void (*setup)(void *arg), void *arg);
 /* Take in everybody who ended. */
 void job_reap(struct job *j);
-/* To the group, and to children of ours that left it. */
+/* To all of it: the group, and what left the group. */
 void job_signal(const struct job *j, int sig);
 int job_exit_code(const struct job *j);
 

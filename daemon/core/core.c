@@ -276,8 +276,7 @@ static void admin_event(struct rf_core *c, const struct rf_event *e)
 			rf_lead_lose(c, v, RF_CAUSE_RESIGNED, 0);
 		break;
 	case RF_ADMIN_HANDOVER:
-		if (leads && e->admin.node >= 1 && e->admin.node <= c->nodes &&
-		    e->admin.node != c->me)
+		if (leads && e->admin.node - 1 < c->nodes && e->admin.node != c->me)
 			rf_lead_lose(c, v, RF_CAUSE_HANDOVER, e->admin.node);
 		break;
 	case RF_ADMIN_PAUSE:
@@ -356,8 +355,10 @@ static void note(struct rf_core *c, const struct rf_event *e)
 		c->barred = !e->health.good;
 		break;
 	case RF_EV_CAN:
-		if (v)
+		if (v) {
 			v->can = e->can.can;
+			v->abstains = e->can.abstains;
+		}
 		break;
 	}
 }

@@ -54,7 +54,7 @@ enum rf_event_kind {
 	RF_EV_QUIET,    /* all that ran under the leadership is gone (cancel effect) */
 	RF_EV_ADMIN,    /* an operator or the daemon's end */
 	RF_EV_HEALTH,   /* verdict of the user's health check */
-	RF_EV_CAN,      /* a fencer said what it can do */
+	RF_EV_CAN,      /* what fencer and user let this node do */
 	RF_EV_LAST = RF_EV_CAN,
 };
 
@@ -113,6 +113,7 @@ struct rf_event {
 		} health;
 		struct {
 			uint32_t volume, can;
+			bool abstains; /* this node does not campaign for it now */
 		} can;
 	};
 };
@@ -246,6 +247,10 @@ struct rf_core_volume {
 	uint64_t silent_since_ns;
 	uint64_t since_unix_ns;
 	uint32_t cause, excluded_by, can;
+	/* The state blob as this leader has it: what it loaded, from its reconcile hook
+	 * on, or what it put last, committed or not. */
+	uint32_t state_bytes;
+	const uint8_t *state;
 };
 
 struct rf_core_peer {
@@ -261,9 +266,6 @@ struct rf_core_peer {
 void rf_core_self(const struct rf_core *core, struct rf_core_self *out);
 void rf_core_volume(const struct rf_core *core, uint32_t volume, struct rf_core_volume *out);
 void rf_core_peer(const struct rf_core *core, uint32_t node, struct rf_core_peer *out);
-/* The state blob as this leader has it: what it loaded, from its reconcile hook on, or
- * what it put last, committed or not. */
-const uint8_t *rf_core_state(const struct rf_core *core, uint32_t volume, uint32_t *len);
 /* Host that this node's slot named when it was last read while joining. */
 const char *rf_core_holder(const struct rf_core *core);
 

@@ -184,7 +184,7 @@ struct commit {
 
 struct volume {
 	uint32_t number;
-	bool candidate, own_unreadable, suspected;
+	bool candidate, abstains, own_unreadable, suspected;
 	uint8_t unreadable; /* disks whose claim region has unreadable records */
 	uint32_t can;
 	enum rf_role role;

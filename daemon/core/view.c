@@ -50,6 +50,8 @@ void rf_core_volume(const struct rf_core *c, uint32_t volume, struct rf_core_vol
 		.cause = mine ? v->history.cause : v->last_cause,
 		.excluded_by = mine ? v->exclude.excluded_by : 0,
 		.can = v->can,
+		.state = v->payload,
+		.state_bytes = v->commit.length,
 	};
 }
 
@@ -77,13 +79,6 @@ void rf_core_peer(const struct rf_core *c, uint32_t node, struct rf_core_peer *o
 		.hears = me ? s->hears : p->hears,
 		.host = me ? c->cfg.host : p->host,
 	};
-}
-
-const uint8_t *rf_core_state(const struct rf_core *c, uint32_t volume, uint32_t *len)
-{
-	rf_assert(volume < c->volumes);
-	*len = c->volume[volume].commit.length;
-	return c->volume[volume].payload;
 }
 
 const char *rf_core_holder(const struct rf_core *c)

@@ -134,6 +134,21 @@ int rf_hooks_run(struct rf_hooks *h, const struct rf_hooks_call *call)
 	return ask(h, &q);
 }
 
+int rf_hooks_keep(struct rf_hooks *h, uint32_t volume, const void *state, uint32_t state_bytes,
+		  const void *work, uint32_t work_bytes)
+{
+	struct hook_keep k = {HOOK_KEEP, volume, state_bytes, work_bytes};
+	struct iovec part[3] = {
+		{&k, sizeof(k)}, {(void *)state, state_bytes}, {(void *)work, work_bytes}};
+	struct msghdr m = {.msg_iov = part, .msg_iovlen = 3};
+
+	if (h->died)
+		return -EPIPE;
+	if (state_bytes > RF_HOOKS_KEEP_MAX || work_bytes > RF_HOOKS_KEEP_MAX - state_bytes)
+		return -EMSGSIZE;
+	return sendmsg(h->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
 int rf_hooks_cancel(struct rf_hooks *h, uint32_t volume, uint64_t epoch)
 {
 	struct hook_request q = {.verb = HOOK_CANCEL};

@@ -4,13 +4,13 @@
  *
  * The runner is forked at start, before real-time priority and memory lock, and
  * keeps normal scheduling: nothing the user wrote is ever in the timing path.
- * Per volume events run one after the other in the order asked, volumes in
- * parallel. An event has its own process group; it is over when the whole group
- * is gone. rf_hooks_cancel() ends what was asked before it: SIGTERM to the
- * group, SIGKILL after kill_ms, and `quiet` when the group is gone.
+ * Per volume the events of a leadership run one after the other in the order asked,
+ * so do those that only tell; volumes in parallel. An event is over when every
+ * process that came of it is gone. rf_hooks_cancel() ends what was asked before it:
+ * SIGTERM to all of them, SIGKILL after kill_ms, and `quiet` when they are gone.
  *
  * If the runner dies, no quiet is ever said: the slot stays open and peers wait
- * for the lease. If the daemon dies, the runner ends all groups and exits.
+ * for the lease. If the daemon dies, the runner ends all events and exits.
  */
 #ifndef RF_IO_HOOKS_H
 #define RF_IO_HOOKS_H
@@ -36,8 +36,9 @@ struct rf_hooks_config {
 
 /* One event. Text fields are NUL-terminated; they become RINGFENCE_*. */
 struct rf_hooks_call {
-	uint32_t volume;                    /* index of the owner's choice */
-	uint32_t hook;                      /* the owner's number, given back */
+	uint32_t volume; /* index of the owner's choice */
+	uint32_t hook;   /* the owner's number, given back */
+	bool tells;      /* only tells: beside the events of a leadership, never cancelled */
 	uint32_t node, leader, prev_leader; /* ids, 0 = none */
 	uint64_t epoch, prev_epoch, sequence, unix_ns;
 	uint64_t deadline_ns; /* lease deadline on the boot clock, 0 = none */
@@ -71,6 +72,10 @@ int rf_hooks_fd(const struct rf_hooks *hooks);
 void rf_hooks_ready(struct rf_hooks *hooks);
 /* Never call ops from inside. 0, or -errno: not started. */
 int rf_hooks_run(struct rf_hooks *hooks, const struct rf_hooks_call *call);
+/* State and unfinished work for the events that are asked from here on. 0 or -errno. */
+int rf_hooks_keep(struct rf_hooks *hooks, uint32_t volume, const void *state,
+		  uint32_t state_bytes, const void *work, uint32_t work_bytes);
+#define RF_HOOKS_KEEP_MAX 131072u /* of both together */
 int rf_hooks_cancel(struct rf_hooks *hooks, uint32_t volume, uint64_t epoch);
 
 #endif

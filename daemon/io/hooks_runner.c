@@ -20,47 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "io/hooks_wire.h"
+#include "io/hooks_runner.h"
 
-#define JOBS_MAX 65 /* the last one is for the health command */
-#define HEALTH (JOBS_MAX - 1)
-#define QUEUE_MAX 1024
-#define QUEUE_RUNS_MAX 512 /* the rest is for cancels, which are never refused */
-#define LINES_A_SECOND 200
-#define CHECK_MS 20 /* how often a group without a leader is looked at */
+#define CHECK_MS 20 /* how often one that is being killed is looked at */
 
-struct job {
-	pid_t group; /* 0 = free */
-	uint32_t volume, hook;
-	uint64_t epoch;
-	int out; /* its output, -1 = closed */
-	int32_t status;
-	bool exited;   /* its leader did */
-	bool gone;     /* the whole group is; only the report is missing */
-	int32_t ended; /* why we ended it: 0, -ETIME, -ECANCELED */
-	bool killed;
-	uint64_t limit_ns, kill_ns;
-	uint64_t second_ns;
-	uint32_t lines, dropped;
-	size_t len;
-	char from[RF_NAME_BYTES + 24];
-	char line[RF_HOOKS_LINE_BYTES];
-};
+struct rf_runner rf_runner;
 
-static struct {
-	const struct hook_setup *setup;
-	int fd, signals;
-	bool daemon_gone;
-	struct job job[JOBS_MAX];
-	uint32_t count;
-	uint16_t order[QUEUE_MAX]; /* entries in use, oldest first */
-	bool used[QUEUE_MAX];
-	struct hook_request entry[QUEUE_MAX];
-	uint64_t health_ns; /* when to run it next */
-	bool health_said;
-} me;
-
-static uint64_t now_ns(void)
+uint64_t rf_runner_now_ns(void)
 {
 	struct timespec t;
 
@@ -68,162 +34,24 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t after_ms(uint32_t ms)
+uint64_t rf_runner_after_ms(uint32_t ms)
 {
-	return now_ns() + ms * 1000000ull;
+	return rf_runner_now_ns() + ms * 1000000ull;
 }
 
-/* False: no room now. What must not be lost is tried again. */
-static bool reply(const struct hook_reply *r)
+bool rf_runner_reply(const struct hook_reply *r)
 {
-	if (me.daemon_gone)
+	if (rf_runner.daemon_gone)
 		return true;
-	if (send(me.fd, r, sizeof(*r), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*r))
+	if (send(rf_runner.fd, r, sizeof(*r), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*r))
 		return true;
 	if (errno == EAGAIN || errno == ENOBUFS)
 		return false;
-	me.daemon_gone = true;
+	rf_runner.daemon_gone = true;
 	return true;
 }
 
-/* ---- output ---- */
-
-static void say(struct job *j, bool warning, const char *text)
-{
-	struct hook_reply r = {.kind = HOOK_LINE, .status = warning};
-
-	snprintf(r.from, sizeof(r.from), "%s", j->from);
-	snprintf(r.text, sizeof(r.text), "%s", text);
-	if (!reply(&r))
-		j->dropped++;
-}
-
-static void line_end(struct job *j)
-{
-	uint64_t now = now_ns();
-
-	j->line[j->len] = 0;
-	if (now >= j->second_ns) {
-		char text[64];
-
-		snprintf(text, sizeof(text), "%u lines of output dropped", j->dropped);
-		if (j->dropped) {
-			j->dropped = 0;
-			say(j, true, text);
-		}
-		j->second_ns = now + 1000000000u;
-		j->lines = 0;
-	}
-	if (j->len && j->lines++ < LINES_A_SECOND)
-		say(j, false, j->line);
-	else if (j->len)
-		j->dropped++;
-	j->len = 0;
-}
-
-static void take_output(struct job *j, const char *data, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (data[i] == '\n')
-			line_end(j);
-		else
-			j->line[j->len++] = data[i];
-		if (j->len == sizeof(j->line) - 1)
-			line_end(j);
-	}
-}
-
-/* At most a few pipes full a turn: a hook that never stops writing must not keep
- * us from its limit. */
-static void read_output(struct job *j)
-{
-	char data[4096];
-
-	for (int i = 0; i < 32 && j->out >= 0; i++) {
-		ssize_t n = read(j->out, data, sizeof(data));
-
-		if (n < 0)
-			return;
-		if (n == 0) {
-			close(j->out);
-			j->out = -1;
-			return;
-		}
-		take_output(j, data, (size_t)n);
-	}
-}
-
-/* ---- start ---- */
-
-__attribute__((noreturn)) static void child(int out, const struct rf_hooks_call *call)
-{
-	int null = open("/dev/null", O_RDONLY);
-	sigset_t none;
-
-	setpgid(0, 0);
-	dup2(null, 0);
-	dup2(out, 1);
-	dup2(out, 2);
-	close_range(3, ~0u, 0);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGPIPE, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	rf_hooks_event(me.setup, call);
-}
-
-/* call NULL: the health command. */
-static int start(struct job *j, const struct rf_hooks_call *call)
-{
-	const struct rf_hooks_config *c = &me.setup->config;
-	int out[2], err;
-	pid_t pid;
-
-	if (pipe2(out, O_CLOEXEC) < 0)
-		return -errno;
-	memset(j, 0, sizeof(*j));
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		child(out[1], call);
-	err = errno;
-	close(out[1]);
-	if (pid < 0) {
-		close(out[0]);
-		return -err;
-	}
-	setpgid(pid, pid); /* also here: the group must exist before we may end it */
-	fcntl(out[0], F_SETFL, O_NONBLOCK);
-	j->group = pid;
-	j->out = out[0];
-	j->limit_ns = after_ms(call ? c->timeout_ms : c->health_timeout_ms);
-	if (call) {
-		j->volume = call->volume;
-		j->hook = call->hook;
-		j->epoch = call->epoch;
-		snprintf(j->from, sizeof(j->from), "%s %s", call->event, call->volume_name);
-	} else {
-		snprintf(j->from, sizeof(j->from), "health");
-	}
-	return 0;
-}
-
 /* ---- end ---- */
-
-static bool group_alive(const struct job *j)
-{
-	return kill(-j->group, 0) == 0 || errno != ESRCH;
-}
-
-static void end(struct job *j, int32_t why)
-{
-	if (j->ended || j->gone)
-		return;
-	j->ended = why;
-	j->kill_ns = after_ms(me.setup->config.kill_ms);
-	kill(-j->group, SIGTERM);
-}
 
 static bool report(struct job *j, int32_t status)
 {
@@ -235,34 +63,37 @@ static bool report(struct job *j, int32_t status)
 		.status = status,
 	};
 
-	return reply(&r);
+	return rf_runner_reply(&r);
 }
 
 static bool report_health(bool good)
 {
 	struct hook_reply r = {.kind = HOOK_HEALTH, .status = good};
 
-	return reply(&r);
+	return rf_runner_reply(&r);
 }
 
 static void check_limits(struct job *j, bool health)
 {
-	uint64_t now = now_ns();
+	uint64_t now = rf_runner_now_ns();
 
 	if (!j->ended && now >= j->limit_ns) {
-		say(j, true,
-		    j->exited ? "left processes behind: ending them"
-			      : "took longer than its limit: ending it");
+		rf_job_say(j, true,
+			   j->exited ? "left processes behind: ending them"
+				     : "took longer than its limit: ending it");
 		if (health)
-			me.health_said = report_health(false); /* also if it never ends */
-		end(j, -ETIME);
+			rf_runner.health_said =
+				report_health(false); /* also if it never ends */
+		rf_job_end(j, -ETIME);
 	}
 	if (j->ended && !j->killed && now >= j->kill_ns) {
-		say(j, true, "did not end at SIGTERM: SIGKILL");
+		rf_job_say(j, true, "did not end at SIGTERM: SIGKILL");
 		j->killed = true;
 	}
-	if (j->killed) /* again and again: it may have forked in between */
-		kill(-j->group, SIGKILL);
+	/* Again and again: it may have forked in between. And a keeper that somebody
+	 * killed cannot keep what the cgroup still names. */
+	if (j->killed || j->kept)
+		rf_tree_signal(&j->tree, j->keeper, 0, SIGKILL);
 }
 
 static void finish(struct job *j, bool health)
@@ -270,37 +101,36 @@ static void finish(struct job *j, bool health)
 	int32_t status = j->ended ? j->ended : j->status;
 
 	if (!j->gone) {
-		if (!j->exited || group_alive(j))
+		if (!j->kept || !rf_tree_empty(&j->tree))
 			return;
 		j->gone = true;
-		read_output(j);
-		line_end(j);
-		if (j->out >= 0)
-			close(j->out);
-		j->out = -1;
+		rf_job_read_output(j);
+		rf_job_line_end(j);
+		rf_job_close(j);
 	}
-	if (health ? !me.health_said && !report_health(status == 0) : !report(j, status))
+	if (health ? !rf_runner.health_said && !report_health(status == 0) : !report(j, status))
 		return;
-	j->group = 0;
+	j->keeper = 0;
 }
 
 static void reap(void)
 {
 	struct signalfd_siginfo info;
-	int status;
 	pid_t pid;
 
-	while (read(me.signals, &info, sizeof(info)) > 0)
+	while (read(rf_runner.signals, &info, sizeof(info)) > 0)
 		;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
 		for (int i = 0; i < JOBS_MAX; i++) {
-			struct job *j = &me.job[i];
+			struct job *j = &rf_runner.job[i];
 
-			if (j->group != pid || j->exited)
+			if (j->keeper != pid || j->kept)
 				continue;
+			j->kept = true;
+			rf_job_hear_keeper(j);
+			if (!j->exited)
+				j->status = 128 + SIGKILL; /* whoever ended the keeper */
 			j->exited = true;
-			j->status = WIFEXITED(status) ? WEXITSTATUS(status)
-						      : 128 + WTERMSIG(status);
 		}
 	}
 }
@@ -308,11 +138,13 @@ static void reap(void)
 static void tend(void)
 {
 	for (int i = 0; i < JOBS_MAX; i++) {
-		struct job *j = &me.job[i];
+		struct job *j = &rf_runner.job[i];
 
-		if (!j->group)
+		if (!j->keeper)
 			continue;
-		read_output(j);
+		rf_job_read_output(j);
+		if (!j->exited)
+			rf_job_hear_keeper(j);
 		if (!j->gone)
 			check_limits(j, i == HEALTH);
 		finish(j, i == HEALTH);
@@ -323,32 +155,41 @@ static void tend(void)
 
 static struct hook_request *at(uint32_t i)
 {
-	return &me.entry[me.order[i]];
+	return &rf_runner.entry[rf_runner.order[i]];
 }
 
 static void drop(uint32_t i)
 {
-	me.used[me.order[i]] = false;
-	me.count--;
-	memmove(&me.order[i], &me.order[i + 1], (me.count - i) * sizeof(me.order[0]));
+	rf_runner.used[rf_runner.order[i]] = false;
+	rf_runner.count--;
+	memmove(&rf_runner.order[i], &rf_runner.order[i + 1],
+		(rf_runner.count - i) * sizeof(rf_runner.order[0]));
 }
 
 static void put(const struct hook_request *q)
 {
 	uint16_t slot = 0;
 
-	while (me.used[slot])
+	while (rf_runner.used[slot])
 		slot++;
-	me.used[slot] = true;
-	me.entry[slot] = *q;
-	me.order[me.count++] = slot;
+	rf_runner.used[slot] = true;
+	rf_runner.entry[slot] = *q;
+	rf_runner.order[rf_runner.count++] = slot;
 }
 
-static struct job *running(uint32_t volume)
+/* Events of a leadership are one after the other; so are, beside them, those that tell. */
+static bool same_row(const struct rf_hooks_call *a, const struct rf_hooks_call *b)
 {
-	for (int i = 0; i < HEALTH; i++)
-		if (me.job[i].group && me.job[i].volume == volume)
-			return &me.job[i];
+	return a->volume == b->volume && a->tells == b->tells;
+}
+
+static struct job *running(const struct rf_hooks_call *c)
+{
+	int first = c->tells ? TELLS : 0, end = c->tells ? HEALTH : TELLS;
+
+	for (int i = first; i < end; i++)
+		if (rf_runner.job[i].keeper && rf_runner.job[i].volume == c->volume)
+			return &rf_runner.job[i];
 	return NULL;
 }
 
@@ -361,14 +202,14 @@ static bool not_run(const struct rf_hooks_call *c, int32_t why)
 
 static void cancel(const struct hook_request *q)
 {
-	struct job *j = running(q->call.volume);
+	struct job *j = running(&q->call);
 
 	if (j)
-		end(j, -ECANCELED);
-	for (uint32_t i = 0; i < me.count;) {
+		rf_job_end(j, -ECANCELED);
+	for (uint32_t i = 0; i < rf_runner.count;) {
 		struct hook_request *e = at(i);
 
-		if (e->call.volume != q->call.volume) {
+		if (!same_row(&e->call, &q->call)) {
 			i++;
 		} else if (e->verb == HOOK_CANCEL) { /* this one answers for it too */
 			drop(i);
@@ -384,7 +225,7 @@ static void take(const struct hook_request *q)
 {
 	if (q->verb == HOOK_CANCEL)
 		cancel(q);
-	else if (me.count < QUEUE_RUNS_MAX)
+	else if (rf_runner.count < (q->call.tells ? QUEUE_TELLS_MAX : QUEUE_RUNS_MAX))
 		put(q);
 	else
 		not_run(&q->call, -EIO);
@@ -393,7 +234,7 @@ static void take(const struct hook_request *q)
 static bool earlier_waits(uint32_t i)
 {
 	for (uint32_t k = 0; k < i; k++)
-		if (at(k)->call.volume == at(i)->call.volume)
+		if (same_row(&at(k)->call, &at(i)->call))
 			return true;
 	return false;
 }
@@ -404,22 +245,24 @@ static bool serve(uint32_t i)
 	struct hook_request *e = at(i);
 	struct hook_reply quiet = {
 		.kind = HOOK_QUIET, .volume = e->call.volume, .epoch = e->call.epoch};
-	int free = 0;
+	int free = e->call.tells ? TELLS : 0, end = e->call.tells ? HEALTH : TELLS;
 
-	if (running(e->call.volume) || earlier_waits(i))
+	if (running(&e->call) || earlier_waits(i))
 		return false;
 	if (e->verb == HOOK_CANCEL)
-		return reply(&quiet);
-	while (free < HEALTH && me.job[free].group)
+		return rf_runner_reply(&quiet);
+	if (rf_hooks_none(rf_runner.setup, &e->call)) /* a failover waits for nothing */
+		return not_run(&e->call, 0);
+	while (free < end && rf_runner.job[free].keeper)
 		free++;
-	if (free == HEALTH)
+	if (free == end)
 		return false;
-	return start(&me.job[free], &e->call) == 0 || not_run(&e->call, -EIO);
+	return rf_job_start(&rf_runner.job[free], &e->call) == 0 || not_run(&e->call, -EIO);
 }
 
 static void advance(void)
 {
-	for (uint32_t i = 0; i < me.count;) {
+	for (uint32_t i = 0; i < rf_runner.count;) {
 		if (serve(i))
 			drop(i);
 		else
@@ -427,30 +270,60 @@ static void advance(void)
 	}
 }
 
+/* A copy; without memory the old one is not kept either: the event does not begin. */
+static void replace(void **old, uint32_t *bytes, const void *with, uint32_t n)
+{
+	void *copy = n ? malloc(n) : NULL;
+
+	free(*old);
+	if (copy)
+		memcpy(copy, with, n);
+	*old = copy;
+	*bytes = n; /* without memory: makes sealed() fail */
+}
+
+static void take_keep(const struct hook_keep *k, size_t n)
+{
+	struct kept *to = &rf_runner.keep[k->volume % RF_VOLUMES_MAX];
+	const uint8_t *bytes = (const void *)(k + 1);
+
+	if (n < sizeof(*k) || k->state_bytes > RF_HOOKS_KEEP_MAX ||
+	    n != sizeof(*k) + (size_t)k->state_bytes + k->work_bytes)
+		return;
+	replace(&to->state, &to->state_bytes, bytes, k->state_bytes);
+	replace(&to->work, &to->work_bytes, bytes + k->state_bytes, k->work_bytes);
+}
+
 static void hear(void)
 {
-	struct hook_request q;
+	static union {
+		struct hook_request q;
+		struct hook_keep keep;
+		uint8_t room[sizeof(struct hook_keep) + RF_HOOKS_KEEP_MAX];
+	} in;
 	ssize_t n;
 
-	while ((n = recv(me.fd, &q, sizeof(q), MSG_DONTWAIT)) > 0)
-		if (n == sizeof(q))
-			take(&q);
+	while ((n = recv(rf_runner.fd, &in, sizeof(in), MSG_DONTWAIT)) > 0)
+		if (in.keep.verb == HOOK_KEEP)
+			take_keep(&in.keep, (size_t)n);
+		else if (n == sizeof(in.q))
+			take(&in.q);
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		me.daemon_gone = true;
+		rf_runner.daemon_gone = true;
 }
 
 /* ---- health ---- */
 
 static void advance_health(void)
 {
-	const struct rf_hooks_config *c = &me.setup->config;
-	struct job *j = &me.job[HEALTH];
+	const struct rf_hooks_config *c = &rf_runner.setup->config;
+	struct job *j = &rf_runner.job[HEALTH];
 
-	if (!*c->health_command || j->group || now_ns() < me.health_ns)
+	if (!*c->health_command || j->keeper || rf_runner_now_ns() < rf_runner.health_ns)
 		return;
-	me.health_ns = after_ms(c->health_interval_ms);
-	me.health_said = false;
-	if (start(j, NULL) < 0) {
+	rf_runner.health_ns = rf_runner_after_ms(c->health_interval_ms);
+	rf_runner.health_said = false;
+	if (rf_job_start(j, NULL) < 0) {
 		memset(j, 0, sizeof(*j));
 		report_health(false);
 	}
@@ -465,21 +338,21 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 
 static int wait_ms(void)
 {
-	uint64_t at_ns = UINT64_MAX, now = now_ns();
+	uint64_t at_ns = UINT64_MAX, now = rf_runner_now_ns();
 
-	if (*me.setup->config.health_command && !me.job[HEALTH].group)
-		at_ns = me.health_ns;
+	if (*rf_runner.setup->config.health_command && !rf_runner.job[HEALTH].keeper)
+		at_ns = rf_runner.health_ns;
 	for (int i = 0; i < JOBS_MAX; i++) {
-		const struct job *j = &me.job[i];
+		const struct job *j = &rf_runner.job[i];
 
-		if (!j->group)
+		if (!j->keeper)
 			continue;
 		at_ns = sooner(at_ns, j->ended ? j->kill_ns : j->limit_ns);
-		if (j->exited || j->killed)
+		if (j->kept || j->killed)
 			at_ns = sooner(at_ns, now + CHECK_MS * 1000000ull);
 	}
-	for (uint32_t i = 0; i < me.count; i++) /* an answer that found no room */
-		if (!running(at(i)->call.volume))
+	for (uint32_t i = 0; i < rf_runner.count; i++) /* an answer that found no room */
+		if (!running(&at(i)->call))
 			at_ns = sooner(at_ns, now + CHECK_MS * 1000000ull);
 	if (at_ns == UINT64_MAX)
 		return -1;
@@ -488,15 +361,19 @@ static int wait_ms(void)
 
 static void wait_for_something(void)
 {
-	struct pollfd p[JOBS_MAX + 2] = {
-		{.fd = me.daemon_gone ? -1 : me.fd, .events = POLLIN},
-		{.fd = me.signals, .events = POLLIN},
+	struct pollfd p[2 * JOBS_MAX + 2] = {
+		{.fd = rf_runner.daemon_gone ? -1 : rf_runner.fd, .events = POLLIN},
+		{.fd = rf_runner.signals, .events = POLLIN},
 	};
 
-	for (int i = 0; i < JOBS_MAX; i++)
-		p[i + 2] = (struct pollfd){.fd = me.job[i].group ? me.job[i].out : -1,
-					   .events = POLLIN};
-	if (poll(p, JOBS_MAX + 2, wait_ms()) < 0)
+	for (int i = 0; i < JOBS_MAX; i++) {
+		const struct job *j = &rf_runner.job[i];
+
+		p[i + 2] = (struct pollfd){.fd = j->keeper ? j->out : -1, .events = POLLIN};
+		p[i + 2 + JOBS_MAX] = (struct pollfd){
+			.fd = j->keeper && !j->exited ? j->told : -1, .events = POLLIN};
+	}
+	if (poll(p, 2 * JOBS_MAX + 2, wait_ms()) < 0)
 		return;
 	if (p[0].revents)
 		hear();
@@ -508,15 +385,15 @@ __attribute__((noreturn)) static void end_all(void)
 {
 	bool alive = true;
 
-	me.count = 0;
+	rf_runner.count = 0;
 	for (int i = 0; i < JOBS_MAX; i++)
-		if (me.job[i].group)
-			end(&me.job[i], -ECANCELED);
+		if (rf_runner.job[i].keeper)
+			rf_job_end(&rf_runner.job[i], -ECANCELED);
 	while (alive) {
 		alive = false;
 		tend();
 		for (int i = 0; i < JOBS_MAX; i++)
-			alive = alive || me.job[i].group;
+			alive = alive || rf_runner.job[i].keeper;
 		if (alive)
 			wait_for_something();
 	}
@@ -541,8 +418,8 @@ void rf_hooks_runner(const struct hook_setup *setup, int fd)
 {
 	sigset_t chld;
 
-	me.setup = setup;
-	me.fd = fd;
+	rf_runner.setup = setup;
+	rf_runner.fd = fd;
 	become_ordinary();
 	signal(SIGTERM, SIG_IGN); /* the end of the daemon ends us, and only that */
 	signal(SIGINT, SIG_IGN);
@@ -550,10 +427,10 @@ void rf_hooks_runner(const struct hook_setup *setup, int fd)
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &chld, NULL);
-	me.signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (me.signals < 0)
+	rf_runner.signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (rf_runner.signals < 0)
 		_exit(1);
-	while (!me.daemon_gone) {
+	while (!rf_runner.daemon_gone) {
 		tend();
 		advance();
 		advance_health();

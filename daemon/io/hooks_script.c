@@ -92,6 +92,15 @@ static void env_number(const char *name, uint64_t value)
 	env_text(name, text);
 }
 
+/* A file without a name: there is none to be cleaned up, or to be found by others. */
+static void env_path(const char *name, int fd)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "/proc/self/fd/%d", fd);
+	env_text(name, text);
+}
+
 static void env_time(const char *name, uint64_t unix_ns)
 {
 	time_t s = (time_t)(unix_ns / 1000000000u);
@@ -126,6 +135,9 @@ static void environment(const struct hook_setup *setup, const struct rf_hooks_ca
 	env_text("REASON", c->reason);
 	env_text("DESC", c->desc);
 	env_number("DEADLINE_MS", setup->config.timeout_ms);
+	env_number("LEASE_FD", RF_HOOKS_LEASE_FD);
+	env_path("STATE_FILE", RF_HOOKS_STATE_FD);
+	env_path("WORK_FILE", RF_HOOKS_WORK_FD);
 	env_number("SEQUENCE", c->sequence);
 	env_time("TIMESTAMP", c->unix_ns);
 }
@@ -203,6 +215,28 @@ static int run_script(const char *path, const struct rf_hooks_call *c)
 static bool stops(const struct rf_hooks_call *c, int status)
 {
 	return status && !strcmp(c->event, "reconcile");
+}
+
+/* False also for what cannot be read: that is for the event to complain of. */
+static bool empty_dir(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool empty = d || errno == ENOENT || errno == ENOTDIR;
+
+	while (d && empty && (e = readdir(d)))
+		empty = !is_name(e);
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+bool rf_hooks_none(const struct hook_setup *setup, const struct rf_hooks_call *c)
+{
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s/%s", setup->config.dir, c->volume_name);
+	return empty_dir(setup->config.dir) && empty_dir(dir);
 }
 
 static int run_dir(const char *dir, const struct rf_hooks_call *c)

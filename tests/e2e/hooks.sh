@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # CASES 25 and PROTOCOL §8: hooks in the order of a leadership, a reconcile that
-# refuses, a promote that does not end, work that hinders a release, and a health
-# command that never returns.
+# refuses, a promote that does not end, what went away from it with setsid, work that
+# hinders a release, a health command that never returns; hooks that only tell.
 . "$(dirname "$0")/../lib/lab.sh"
 
 lab_conf_more() {
@@ -25,10 +25,19 @@ hooks_of() {
 	mkdir -m 755 "$LAB/hooks$1"
 	cat >"$LAB/hooks$1/10-note" <<-END
 		#!/bin/sh
+		case \$1 in
+		pre-campaign | leader-change | fenced | gate-refused | degraded | recovered)
+			echo "\$1 \$RINGFENCE_LEADER \$RINGFENCE_PREV_LEADER \$RINGFENCE_REASON" >>"$LAB/tells$1"
+			test ! -e "$LAB/\$1-fails$1"
+			exit
+			;;
+		esac
+		test \$1 != reconcile || cp "\$RINGFENCE_WORK_FILE" "$LAB/unfinished$1"
 		echo "\$1 \$2 \$3 \$4 \$RINGFENCE_REASON" >>"$LAB/events$1"
 		echo "heard \$1"
 		test ! -e "$LAB/\$1-fails$1" || exit 5
 		trap '' TERM
+		test ! -e "$LAB/\$1-hangs$1" || setsid sh -c 'setsid sh -c "echo \\\$\\\$ >$LAB/away$1; exec sleep 1000" &'
 		while test -e "$LAB/\$1-hangs$1"; do sleep 0.05; done
 	END
 	chmod 755 "$LAB/hooks$1/10-note"
@@ -40,6 +49,10 @@ heard() {
 	local i=$1
 	shift
 	[ "$(cut -d ' ' -f 1 "$LAB/events$i" | xargs)" = "$*" ]
+}
+
+promoted() {
+	tail -n 1 "$LAB/events$1" | grep -q ^promote
 }
 
 forget() {
@@ -66,11 +79,17 @@ must 5 "node 1 leads again" lab_leads 1
 rm "$LAB/sick2"
 forget
 
-# Clean hand-over: demote here, then reconcile and promote there.
+# Clean hand-over: demote here, then reconcile and promote there; unfinished work is
+# handed over with it.
+expect_exit 0 tool 1 work begin "$LAB_VOLUME" move:3 "segment 3"
 must 5 "hand-over" tool 1 handover "$LAB_VOLUME" --to 2
 must 3 "node 2 leads" lab_leads 2
 must 3 "demote, nothing lost" heard 1 demote
 must 3 "reconcile, then promote" heard 2 reconcile promote
+grep -Pq '^move:3\t\d+\t1\t1\t\d+\tsegment 3$' "$LAB/unfinished2" ||
+	lab_fail "work for the reconcile hook: $(cat "$LAB/unfinished2")"
+must 3 "both heard who leads" grep -q "^leader-change 2 . " "$LAB/tells1"
+must 3 "both heard who leads" grep -q "^leader-change 2 . " "$LAB/tells2"
 forget
 
 # A reconcile that refuses gives the leadership up, before anybody was promoted.
@@ -88,13 +107,16 @@ touch "$LAB/promote-hangs1"
 must 5 "hand-over" tool 2 handover "$LAB_VOLUME" --to 1
 must 3 "node 1 leads" lab_leads 1
 must 3 "it hangs" heard 1 reconcile promote
+must 3 "something of it went away" test -s "$LAB/away1"
 start=${EPOCHREALTIME//[!0-9]/}
 expect_exit 0 tool 1 resign "$LAB_VOLUME"
 took=$(((${EPOCHREALTIME//[!0-9]/} - start) / 1000))
 [ $took -ge 200 ] || lab_fail "released after $took ms, before SIGKILL"
+expect "what went away is gone before the release" lab_gone "$(cat "$LAB/away1")"
 expect "SIGKILL" lab_said 1 "hook promote $LAB_VOLUME: did not end at SIGTERM: SIGKILL"
 rm "$LAB/promote-hangs1"
 must 5 "a leader" lab_led
+must 5 "its hooks ran" promoted "$LAB_LEADER"
 forget
 
 # Work that ignores SIGTERM: the epoch is released when it is gone, not before.
@@ -111,13 +133,30 @@ wait $run
 [ $? -eq 110 ] || lab_fail "run did not say that the lease was lost: $(cat "$LAB/run.log")"
 expect "the work is gone" lab_gone "$(cat "$LAB/work")"
 must 5 "the other node leads" lab_leads $other
+must 5 "its hooks ran" promoted $other
 forget
 
 # Superseded while stopped: lost comes before demote.
 leader=$LAB_LEADER
 lab_led && leader=$LAB_LEADER
+: >"$LAB/tells1"
+: >"$LAB/tells2"
 lab_signal STOP "$leader" >/dev/null
 must 5 "another leader" lab_led_by_other "$leader"
+must 5 "a hook hears that it was fenced" grep -q "^fenced . $leader aborted" "$LAB/tells$((3 - leader))"
 lab_signal CONT "$leader" >/dev/null
 must 5 "lost, then demote" heard "$leader" lost demote
+# pre-campaign: this node abstains while the hook says no, and asks it again.
+for i in 1 2; do
+	lab_stop_node $i
+	sed -i "/^kill-after/a pre-campaign = yes" "$LAB/node$i.conf"
+	touch "$LAB/pre-campaign-fails$i"
+done
+: >"$LAB/tells1"
+lab_nodes 1
+must 8 "it is asked" grep -q ^pre-campaign "$LAB/tells1"
+must 5 "it abstains" lab_said 1 "pre-campaign vol=$LAB_VOLUME status=1"
+expect_exit 124 tool 1 wait --leader --timeout 1s "$LAB_VOLUME"
+rm "$LAB/pre-campaign-fails1"
+must 8 "it leads with consent" lab_leads 1
 say "hooks: reconcile promote demote lost, run, health"

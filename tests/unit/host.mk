@@ -17,4 +17,5 @@ $(eval $(call rf_test,control-keep,\
 $(eval $(call rf_test,blob,tests/unit/test_blob.c,librf-blob,))
 $(eval $(call rf_test,hooks,\
 	tests/unit/test_hooks.c \
-	daemon/io/hooks.c daemon/io/hooks_runner.c daemon/io/hooks_script.c,,))
+	daemon/io/hooks.c daemon/io/hooks_job.c daemon/io/hooks_keeper.c \
+	daemon/io/hooks_runner.c daemon/io/hooks_script.c daemon/io/tree.c,,))

@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -208,6 +210,7 @@ static void runs_in_order_with_all_it_promises(void **state)
 			    "line promote v0: RINGFENCE_EVENT=promote\n"
 			    "line promote v0: RINGFENCE_HOOK_API=1\n"
 			    "line promote v0: RINGFENCE_LEADER=2\n"
+			    "line promote v0: RINGFENCE_LEASE_FD=3\n"
 			    "line promote v0: RINGFENCE_NODE=hostb\n"
 			    "line promote v0: RINGFENCE_NODE_ID=2\n"
 			    "line promote v0: RINGFENCE_PREV_EPOCH=6\n"
@@ -216,8 +219,10 @@ static void runs_in_order_with_all_it_promises(void **state)
 			    "line promote v0: RINGFENCE_REASON=silence\n"
 			    "line promote v0: RINGFENCE_ROLE=active\n"
 			    "line promote v0: RINGFENCE_SEQUENCE=17\n"
+			    "line promote v0: RINGFENCE_STATE_FILE=/proc/self/fd/20\n"
 			    "line promote v0: RINGFENCE_TIMESTAMP=2023-11-14T22:13:20Z\n"
 			    "line promote v0: RINGFENCE_VOLUME=v0\n"
+			    "line promote v0: RINGFENCE_WORK_FILE=/proc/self/fd/21\n"
 			    "line promote v0: to-stderr\n"
 			    "line promote v0: second\n"
 			    "line promote v0: own\n"
@@ -401,6 +406,96 @@ static void cancel_ends_even_those_that_ignore_it(void **state)
 	assert_true(saw("done 3 5 0\n"));
 }
 
+static void cancel_finds_those_that_went_away(void **state)
+{
+	pid_t away;
+
+	(void)state;
+	script("10-away", 0755,
+	       "setsid sh -c 'trap \"\" TERM; setsid sh -c \"trap \\\"\\\" TERM; echo "
+	       "away=\\$\\$; "
+	       "exec sleep 1000\" & sleep 0.2' & while :; do sleep 1; done");
+	begin();
+	run(0, 2, "promote", 5);
+	until(NULL, 0, "away=");
+	away = pid_in("away=");
+	assert_int_equal(rf_hooks_cancel(hooks, 0, 5), 0);
+	until(&world.quiet, 1, NULL);
+	assert_int_equal(kill(away, 0), -1);
+}
+
+/* Without a cgroup, too: this process does not see where they are from here on. */
+static void finds_them_without_a_cgroup(void **state)
+{
+	char line[512], at[256], type[16];
+	FILE *f;
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		skip();
+	do {
+		*at = 0;
+		f = fopen("/proc/self/mounts", "re");
+		while (f && !*at && fgets(line, sizeof(line), f))
+			if (sscanf(line, "%*s %255s %15s", at, type) != 2 ||
+			    strcmp(type, "cgroup2") != 0)
+				*at = 0;
+		if (f)
+			fclose(f);
+	} while (*at && umount2(at, MNT_DETACH) == 0);
+	assert_string_equal(at, "");
+	cancel_finds_those_that_went_away(state);
+}
+
+/* What it keeps, and a descriptor that says when the lease is lost. */
+static void gets_state_work_and_lease(void **state)
+{
+	(void)state;
+	script("10-keep", 0755,
+	       "echo state=$(cat $RINGFENCE_STATE_FILE) work=$(cat $RINGFENCE_WORK_FILE)\n"
+	       "echo x 2>/dev/null >$RINGFENCE_STATE_FILE && echo could write\n"
+	       "trap '' TERM; test $1 = promote && read -r x <&$RINGFENCE_LEASE_FD; echo "
+	       "woken");
+	begin();
+	run(0, 1, "reconcile", 5);
+	until(&world.done, 1, NULL);
+	assert_true(saw("line reconcile v0: state= work=\n"));
+	assert_int_equal(rf_hooks_keep(hooks, 0, "blob", 4, "job\t1", 5), 0);
+	assert_int_equal(rf_hooks_keep(hooks, 1, "other", 5, "", 0), 0);
+	run(0, 2, "promote", 5);
+	until(NULL, 0, "state=blob work=job 1");
+	assert_false(saw("could write"));
+	assert_int_equal(rf_hooks_cancel(hooks, 0, 5), 0);
+	until(NULL, 0, "promote v0: woken");
+	until(&world.quiet, 1, NULL);
+	assert_int_equal(rf_hooks_keep(hooks, 0, "", RF_HOOKS_KEEP_MAX, "x", 1), -EMSGSIZE);
+}
+
+/* Beside the events of a leadership, and not ended with it. */
+static void tells_beside_a_leadership(void **state)
+{
+	struct rf_hooks_call c = {.tells = true, .event = "leader-change", .volume_name = "v0"};
+	char body[256];
+
+	(void)state;
+	snprintf(body, sizeof(body),
+		 "if test $1 = promote; then while :; do sleep 0.05; done; fi; "
+		 "while ! test -e %s/go; do sleep 0.01; done; echo told",
+		 dir);
+	script("10-tell", 0755, body);
+	begin();
+	run(0, 2, "promote", 5);
+	assert_int_equal(rf_hooks_run(hooks, &c), 0);
+	assert_int_equal(rf_hooks_run(hooks, &c), 0);
+	assert_int_equal(rf_hooks_cancel(hooks, 0, 5), 0);
+	until(&world.quiet, 1, NULL);
+	assert_int_equal(world.done, 1); /* the promote */
+	snprintf(body, sizeof(body), "%s/go", dir);
+	close(open(body, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	until(&world.done, 3, NULL);
+	assert_true(saw("line leader-change v0: told\ndone 0 0 0\n"));
+}
+
 static void cancel_of_nothing_is_quiet_at_once(void **state)
 {
 	(void)state;
@@ -555,6 +650,9 @@ int main(void)
 		HOOK(runs_as_the_user_it_is_told),
 		HOOK(ends_what_takes_too_long),
 		HOOK(cancel_ends_even_those_that_ignore_it),
+		HOOK(cancel_finds_those_that_went_away),
+		HOOK(gets_state_work_and_lease),
+		HOOK(tells_beside_a_leadership),
 		HOOK(cancel_of_nothing_is_quiet_at_once),
 		HOOK(is_over_when_the_whole_group_is_gone),
 		HOOK(endless_output_drowns_nobody),
@@ -562,6 +660,7 @@ int main(void)
 		HOOK(a_dead_runner_is_never_quiet),
 		HOOK(health_says_good_and_bad),
 		HOOK(health_that_never_returns_is_bad),
+		HOOK(finds_them_without_a_cgroup), /* the last one */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
