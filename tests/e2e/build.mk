@@ -29,6 +29,9 @@ E2E_TESTS := \
 	tests/e2e/alone.sh \
 	tests/e2e/hostile.sh \
 	tests/e2e/clocks.sh \
+	tests/e2e/session.sh \
+	tests/e2e/ghost.sh \
+	tests/e2e/start-limit.sh \
 	tests/e2e/who.sh \
 	tests/e2e/hooks.sh \
 	tests/e2e/format.sh \
