@@ -247,6 +247,7 @@ MANPAGES := \
 	ringfence-run.8 \
 	ringfence-state.8 \
 	ringfence-status.8 \
+	ringfence-wipe.8 \
 	ringfence.8 \
 	ringfenced.8
 
