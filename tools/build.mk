@@ -26,6 +26,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_timing.c \
 	tools/cmd_verify.c \
 	tools/cmd_wait.c \
+	tools/cmd_watch.c \
 	tools/cmd_wipe.c \
 	tools/cmd_work.c \
 	tools/ctl.c \
@@ -54,6 +55,8 @@ $(eval $(call rf_program,ringfence,\
 	tools/verify_disk.c \
 	tools/verify_volume.c \
 	tools/victim.c \
+	tools/watch_screen.c \
+	tools/watch_view.c \
 	tools/words.c \
 	tools/worker.c \
 	daemon/area.c \

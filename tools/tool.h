@@ -84,6 +84,7 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(verify)         \
 	X(slots)          \
 	X(history)        \
+	X(watch)          \
 	X(timeline)       \
 	X(image)          \
 	X(repair)         \

@@ -12,5 +12,6 @@ E2E_TESTS += \
 	tests/e2e/disk-timeline.sh \
 	tests/e2e/disk-wipe.sh \
 	tests/e2e/disk-repair.sh \
+	tests/e2e/disk-watch.sh \
 	tests/e2e/run.sh \
 	tests/e2e/state.sh
