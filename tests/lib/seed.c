@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 	union any u;
 	struct rf_super s;
 	uint32_t volume, index;
-	uint64_t at;
+	uint64_t at = 0;
 	int fd, i;
 
 	if (argc < 5)
