@@ -50,7 +50,7 @@ on_terminal() {
 	local code=$1
 	shift
 	"$LAB_ROOT/tests/lib/terminal" "$@" -- "$LAB_BIN/ringfence" watch --interval 100ms \
-		"${device:-$image}" >"$LAB/out" 2>&1 || lab_fail "$*: $(cat "$LAB/out")"
+		"$image" >"$LAB/out" 2>&1 || lab_fail "$*: $(cat "$LAB/out")"
 	[ "$(tr '\n' ' ' <"$LAB/out")" = "$code restored " ] ||
 		lab_fail "$*: not exit $code with the terminal restored: $(cat "$LAB/out")"
 }
@@ -69,27 +69,23 @@ on_terminal 0 'see san-a' 'signal TSTP' 'see '$'\033''[?1049l' 'signal CONT' 'ke
 	'see '$'\033''[H' 'key q'
 
 # A disk that hangs is said, and q works.
-if command -v dmsetup >/dev/null && loop=$(lab_loop "$image"); then
-	LAB_LOOPS+=("$loop")
-	if echo "0 8192 linear $loop 0" | dmsetup create "$LAB_TAG-w" 2>/dev/null; then
-		device=/dev/mapper/$LAB_TAG-w
-		(
-			must 10 "a reader to hang" test -e "$LAB/hang"
-			dmsetup suspend --noflush "$LAB_TAG-w"
-			must 20 "the picture to say so" test -e "$LAB/go"
-			dmsetup resume "$LAB_TAG-w"
-		) &
-		LAB_PIDS+=("$!")
-		touch "$LAB/hang"
-		"$LAB_ROOT/tests/lib/terminal" 'see VOLUME' 'see DISK HAS NOT ANSWERED' 'key h' \
-			'see next order' 'key q' -- sh -c \
-			"'$LAB_BIN/ringfence' watch --interval 100ms '$device'; touch '$LAB/go'" \
-			>"$LAB/out" 2>&1
-		rc=$?
-		touch "$LAB/go"
-		wait_until 5 eval '! dmsetup info -c --noheadings -o suspended "$LAB_TAG-w" | grep -q Susp'
-		dmsetup remove --retry "$LAB_TAG-w"
-		[ $rc = 0 ] || lab_fail "a disk that hangs: $(cat "$LAB/out")"
-	fi
+if command -v nbdfuse >/dev/null && [ -w /dev/fuse ]; then
+	lab_path 1 area
+	(
+		must 60 "the picture to be there" test -e "$LAB/there"
+		lab_path_stall 1
+		wait_until 60 test -e "$LAB/ended"
+		lab_path_go 1
+	) &
+	helper=$!
+	"$LAB_ROOT/tests/lib/terminal" 'see san-a' "touch $LAB/there" \
+		'see DISK HAS NOT ANSWERED' 'key h' 'see next order' 'key q' \
+		'see '$'\033''[?1049l' "touch $LAB/ended" -- \
+		"$LAB_BIN/ringfence" watch --interval 100ms "${LAB_PATH_DEV[1]}" >"$LAB/out" 2>&1
+	rc=$?
+	touch "$LAB/there" "$LAB/ended"
+	wait $helper
+	[ $rc = 0 ] || lab_fail "a disk that hangs: $(cat "$LAB/out")"
+	[ "$(tr '\n' ' ' <"$LAB/out")" = "0 restored " ] || lab_fail "hung: $(cat "$LAB/out")"
 fi
 exit 0

@@ -8,7 +8,8 @@
 disks_begin
 image=$LAB_DISKS/area
 truncate -s 16M "$image"
-expect_exit 0 rf format --cluster lab --nodes 3 --volume vol0 --profile san "$image"
+expect_exit 0 rf format --cluster lab --nodes 3 --volume vol0 --profile san \
+	--heartbeat 400ms "$image"
 seed_past "$image"
 bytes=$((89 * 4096))
 printf 'data of somebody' | dd of="$image" bs=1 seek=$((8 << 20)) conv=notrunc status=none
@@ -49,19 +50,25 @@ expect_exit 0 rf image --to "$LAB_DISKS/end-copy" "$LAB_DISKS/end"
 expect_exit 0 rf verify "$LAB_DISKS/end-copy"
 [ "$(du -k "$LAB_DISKS/end-copy" | cut -f 1)" -lt 1024 ] || lab_fail "the copy has no holes"
 # Sectors that cannot be read are holes with a name.
-if command -v dmsetup >/dev/null && loop=$(lab_loop "$LAB_DISKS/clean"); then
-	LAB_LOOPS+=("$loop")
-	if printf '0 160 linear %s 0\n160 8 error\n168 32600 linear %s 168\n' "$loop" "$loop" |
-		dmsetup create "$LAB_TAG-bad" 2>/dev/null; then
-		rf image --to "$LAB_DISKS/bad" "/dev/mapper/$LAB_TAG-bad" >"$LAB/out" 2>&1
-		rc=$?
-		dmsetup remove --retry "$LAB_TAG-bad"
-		[ $rc = 74 ] || lab_fail "exit $rc with bad sectors: $(cat "$LAB/out")"
-		said '4096 bytes could not be read'
-		grep -q 'holes, at byte 81920' "$LAB_DISKS/bad.txt" || lab_fail "the bad sector has no name"
-		cmp -n 81920 "$LAB_DISKS/clean" "$LAB_DISKS/bad" || lab_fail "what was good is not there"
-	fi
-	losetup -d "$loop"
+if command -v nbdfuse >/dev/null && [ -w /dev/fuse ]; then
+	mkdir "$LAB_DISKS/bad-path"
+	touch "$LAB_DISKS/bad-path/disk"
+	nbdkit -f -U "$LAB_DISKS/bad-path/sock" eval get_size="echo $((16 << 20))" \
+		pread="if [ \$4 -lt 86016 ] && [ \$((\$3 + \$4)) -gt 81920 ]; then echo EIO bad sector >&2; exit 1; fi
+			dd if=$LAB_DISKS/clean skip=\$4 count=\$3 iflag=count_bytes,skip_bytes status=none" \
+		>"$LAB/bad.log" 2>&1 &
+	LAB_PIDS+=("$!")
+	must 5 "a disk with a bad sector" test -S "$LAB_DISKS/bad-path/sock"
+	nbdfuse -r "$LAB_DISKS/bad-path/disk" --unix "$LAB_DISKS/bad-path/sock" >>"$LAB/bad.log" 2>&1 &
+	LAB_PIDS+=("$!")
+	LAB_MOUNTS+=("$LAB_DISKS/bad-path/disk")
+	must 5 "that disk through FUSE" test -s "$LAB_DISKS/bad-path/disk"
+	expect_exit 74 rf image --to "$LAB_DISKS/bad" "$LAB_DISKS/bad-path/disk"
+	said '4096 bytes could not be read'
+	grep -q 'holes, at byte 81920' "$LAB_DISKS/bad.txt" || lab_fail "the bad sector has no name"
+	cmp -n 81920 "$LAB_DISKS/clean" "$LAB_DISKS/bad" || lab_fail "what was good is not there"
+	cmp -i 86016 -n $((bytes - 86016)) "$LAB_DISKS/clean" "$LAB_DISKS/bad" ||
+		lab_fail "what was good behind it is not there"
 fi
 
 # ---- wipe ----
@@ -118,15 +125,22 @@ for i in 1 2 3; do
 done
 # A device that is held by another one.
 cp "$LAB_DISKS/clean" "$image"
-if command -v dmsetup >/dev/null && loop=$(lab_loop "$image"); then
-	LAB_LOOPS+=("$loop")
-	if echo "0 100 linear $loop 2048" | dmsetup create "$LAB_TAG-up" 2>/dev/null; then
-		rf wipe "$loop" >"$LAB/out" 2>&1
-		rc=$?
-		dmsetup remove --retry "$LAB_TAG-up"
-		[ $rc = 107 ] || lab_fail "exit $rc for a device in use: $(cat "$LAB/out")"
-		said 'in use'
-	fi
-	expect_exit 0 rf wipe "$loop"
+loop=$(lab_loop "$image") || lab_skip "no loop device is free"
+LAB_LOOPS+=("$loop")
+if command -v python3 >/dev/null; then
+	python3 -c 'import os, signal, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_EXCL)
+print("held", flush=True)
+signal.pause()' "$loop" >"$LAB/held" &
+	holder=$!
+	LAB_PIDS+=("$holder")
+	must 5 "the device is held" grep -q held "$LAB/held"
+	expect_exit 107 rf wipe "$loop"
+	said 'in use'
+	expect_exit 0 rf verify "$loop"
+	kill $holder
+	wait $holder 2>/dev/null
 fi
+expect_exit 0 rf wipe "$loop"
+expect_exit 2 rf verify "$loop"
 exit 0
