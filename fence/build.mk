@@ -3,6 +3,9 @@
 
 $(eval $(call rf_archive,librf-key,fence/key.c,libsodium))
 
+# Reservations without a device: what the tests link.
+$(eval $(call rf_archive,librf-pr,fence/pr_take.c fence/pr_read.c fence/pr_path.c))
+
 # The plugin without nbdkit: what the tests and fuzzers link.
 $(eval $(call rf_archive,librf-nbd,\
 	fence/nbd/area.c fence/nbd/claimread.c fence/nbd/latch.c fence/nbd/quorum.c))
@@ -17,5 +20,5 @@ $(B)/lib/nbdkit-ringfence-plugin.so: private LDLIBS += -Wl,-z,undefs
 
 $(eval $(call rf_program,ringfence-fencer,\
 	fence/fencer.c fence/none.c fence/target.c fence/link.c \
-	fence/gate.c fence/gate_dm.c fence/gate_table.c,\
-	librf-key librf-nbd librf-core,libnbd libsodium devmapper))
+	fence/gate.c fence/gate_dm.c fence/gate_table.c fence/pr.c fence/pr_dev.c,\
+	librf-pr librf-key librf-nbd librf-core,libnbd libsodium devmapper))

@@ -22,6 +22,9 @@ struct rf_driver {
 	int (*start)(void **state, char *const *params, char *err, size_t err_bytes);
 	/* Optional. Once, after HELLO and before the first request; may block. */
 	void (*begin)(void *state);
+	/* Optional. After begin: what it can do here after all. Less than `can`, and
+	 * why: the daemon hears it in a second HELLO. */
+	uint32_t (*able)(void *state, char *text, size_t bytes);
 	/* Fill result, error, epoch, text (and what else is known). All other
 	 * fields are set; result starts as FAILED and epoch as the request's. */
 	void (*serve)(void *state, const struct rf_fence_request *request,
@@ -41,6 +44,7 @@ struct rf_driver {
 
 extern const struct rf_driver rf_driver_gate;
 extern const struct rf_driver rf_driver_none;
+extern const struct rf_driver rf_driver_reservation;
 extern const struct rf_driver rf_driver_target;
 
 /* For drivers, while they serve: true when a REVOKE or the end of the daemon

@@ -27,6 +27,7 @@ static const struct rf_driver *const drivers[] = {
 	&rf_driver_none,
 	&rf_driver_gate,
 	&rf_driver_target,
+	&rf_driver_reservation,
 };
 
 static struct {
@@ -123,11 +124,12 @@ static struct rf_fence_reply reply_begin(const struct rf_driver *d)
 	return r;
 }
 
-static void say_hello(const struct rf_driver *d, int error, const char *text)
+static void say_hello(const struct rf_driver *d, uint32_t can, int error, const char *text)
 {
 	struct rf_fence_reply r = reply_begin(d);
 
 	r.id = RF_FENCE_HELLO_ID;
+	r.can = can;
 	r.result = error ? RF_FENCE_FAILED : RF_FENCE_OK;
 	r.error = -error;
 	rf_reply_text(&r, "%s", text);
@@ -179,6 +181,19 @@ static void serve(const struct rf_driver *d, void *state,
 	send_reply(&r);
 }
 
+/* The device may offer less than the driver could use: say so once it is known. */
+static void begin(const struct rf_driver *d, void *state)
+{
+	char text[RF_FENCE_TEXT_BYTES] = "";
+	uint32_t can;
+
+	if (d->begin)
+		d->begin(state);
+	can = d->able ? d->able(state, text, sizeof(text)) : d->can;
+	if (can != d->can)
+		say_hello(d, can, can ? 0 : -EOPNOTSUPP, text);
+}
+
 static int run(const struct rf_driver *d, char *const *params)
 {
 	struct rf_fence_request request;
@@ -186,13 +201,12 @@ static int run(const struct rf_driver *d, char *const *params)
 	void *state = NULL;
 	int rc = d->start(&state, params, err, sizeof(err));
 
-	say_hello(d, rc, err);
+	say_hello(d, d->can, rc, err);
 	if (rc) {
 		fprintf(stderr, "ringfence-fencer: %s\n", err);
 		return 1;
 	}
-	if (d->begin)
-		d->begin(state);
+	begin(d, state);
 	while (next_request(d, state, &request))
 		serve(d, state, &request);
 	d->stop(state);

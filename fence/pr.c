@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Driver `reservation`: the fence stands at the array, as a persistent reservation
+ * whose key carries the epoch (ringfence/reservation.h). It also stops what already
+ * left a host, and a host whose clock stood still. The work is in pr_take.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "pr.h"
+
+#define CHECK_MS 1000u
+#define GRACE_MS 2000u
+#define LOOKS_FRESH 5u /* a look is relied on for so many checks */
+
+struct reservation {
+	struct rf_pr pr;
+	const char *device;
+	uint8_t area[RF_UUID_BYTES];
+	uint32_t volume, check_ms;
+	bool have_area, have_volume, have_node;
+	int timer;
+};
+
+/* ---- parameters ---- */
+
+static bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+	char *end;
+	unsigned long v;
+
+	errno = 0;
+	v = strtoul(text, &end, 10);
+	if (errno || end == text || *end || *text == '-' || *text == '+' || v < min || v > max)
+		return false;
+	*out = (uint32_t)v;
+	return true;
+}
+
+static bool parse_area(const char *text, uint8_t area[RF_UUID_BYTES])
+{
+	if (strlen(text) != 2 * RF_UUID_BYTES ||
+	    strspn(text, "0123456789abcdefABCDEF") != 2 * RF_UUID_BYTES)
+		return false;
+	for (unsigned i = 0; i < RF_UUID_BYTES; i++) {
+		char pair[3] = {text[2 * i], text[2 * i + 1], 0};
+
+		area[i] = (uint8_t)strtoul(pair, NULL, 16);
+	}
+	return true;
+}
+
+static bool set_param(struct reservation *r, const char *key, size_t len, const char *value)
+{
+#define IS(word) (len == sizeof(word) - 1 && !memcmp(key, word, len))
+	if (IS("device"))
+		return *(r->device = value) == '/';
+	if (IS("area"))
+		return r->have_area = parse_area(value, r->area);
+	if (IS("volume"))
+		return r->have_volume = parse_number(value, 0, RF_VOLUMES_MAX - 1, &r->volume);
+	if (IS("node"))
+		return r->have_node = parse_number(value, 1, RF_NODES_MAX, &r->pr.node);
+	if (IS("grace-ms"))
+		return parse_number(value, 1, 3600000, &r->pr.grace_ms);
+	if (IS("check-ms"))
+		return parse_number(value, 50, 60000, &r->check_ms);
+#undef IS
+	return false;
+}
+
+static int parse_params(struct reservation *r, char *const *params, char *err, size_t err_bytes)
+{
+	for (; *params; params++) {
+		const char *eq = strchr(*params, '=');
+
+		if (eq && set_param(r, *params, (size_t)(eq - *params), eq + 1))
+			continue;
+		snprintf(err, err_bytes, "driver reservation: bad parameter %.80s", *params);
+		return -EINVAL;
+	}
+	if (r->device && r->have_area && r->have_volume && r->have_node)
+		return 0;
+	snprintf(err, err_bytes, "driver reservation needs device= area= volume= node=");
+	return -EINVAL;
+}
+
+static void arm(struct reservation *r)
+{
+	struct itimerspec t = {.it_value = {.tv_sec = r->check_ms / 1000,
+					    .tv_nsec = (long)(r->check_ms % 1000) * 1000000}};
+
+	timerfd_settime(r->timer, 0, &t, NULL);
+}
+
+static int finish_start(struct reservation *r, char *const *params, char *err, size_t err_bytes)
+{
+	int rc = parse_params(r, params, err, err_bytes);
+
+	if (rc)
+		return rc;
+	r->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	r->pr.dev = rf_pr_dev_make(r->device, rf_fencer_urgent);
+	if (r->timer >= 0 && r->pr.dev)
+		return 0;
+	snprintf(err, err_bytes, "driver reservation: out of memory or descriptors");
+	return -ENOMEM;
+}
+
+static int pr_start(void **state, char *const *params, char *err, size_t err_bytes)
+{
+	struct reservation *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return -ENOMEM;
+	r->timer = -1;
+	r->check_ms = CHECK_MS;
+	r->pr.ops = &rf_pr_dev_ops;
+	r->pr.grace_ms = GRACE_MS;
+	rc = finish_start(r, params, err, err_bytes);
+	if (rc) {
+		if (r->timer >= 0)
+			close(r->timer);
+		free(r);
+		return rc;
+	}
+	r->pr.fresh_ms = LOOKS_FRESH * r->check_ms;
+	r->pr.tag = rf_pr_tag(r->area, r->volume);
+	*state = r;
+	return 0;
+}
+
+/* ---- the first look, and one from time to time ---- */
+
+static void pr_begin(void *state)
+{
+	struct reservation *r = state;
+	struct rf_pr_answer a = {0};
+
+	rf_pr_check(&r->pr, &a);
+	arm(r);
+}
+
+static uint32_t pr_able(void *state, char *text, size_t bytes)
+{
+	struct reservation *r = state;
+
+	if (!r->pr.no_pr)
+		return RF_FENCE_CAN_EVICT;
+	snprintf(text, bytes,
+		 "%.64s knows no persistent reservations: use another fence for this volume",
+		 r->device);
+	return 0;
+}
+
+static void fill(struct rf_fence_reply *reply, const struct rf_pr_answer *a)
+{
+	reply->result = a->result;
+	reply->error = a->error;
+	reply->epoch = a->epoch;
+	rf_reply_text(reply, "%s", a->text);
+}
+
+static int pr_event_fd(void *state)
+{
+	return ((struct reservation *)state)->timer;
+}
+
+static bool pr_event(void *state, struct rf_fence_reply *reply)
+{
+	struct reservation *r = state;
+	struct rf_pr_answer a = {.result = RF_FENCE_FAILED};
+	uint64_t times;
+	bool lost = false;
+
+	if (read(r->timer, &times, sizeof(times)) == (ssize_t)sizeof(times))
+		lost = rf_pr_check(&r->pr, &a);
+	arm(r);
+	if (lost)
+		fill(reply, &a);
+	return lost;
+}
+
+/* ---- verbs ---- */
+
+static void status(struct reservation *r, struct rf_fence_reply *reply)
+{
+	const struct rf_pr *p = &r->pr;
+
+	reply->result = RF_FENCE_OK;
+	if (!p->seen_good)
+		rf_reply_text(reply, "no path answers reservation commands");
+	else if (!p->seen.held)
+		rf_reply_text(reply, "%u paths, nothing is reserved", p->paths);
+	else
+		rf_reply_text(reply,
+			      "%u paths, reserved by node %u epoch %" PRIu64
+			      ", %u registrations, last takeover commands=%u%s",
+			      p->paths, rf_pr_key_node(p->seen.holder),
+			      (uint64_t)rf_pr_key_epoch(p->seen.holder), p->seen.count,
+			      p->commands, p->no_abort ? ", no abort: grace instead" : "");
+}
+
+static void pr_serve(void *state, const struct rf_fence_request *q,
+		     struct rf_fence_reply *reply)
+{
+	struct reservation *r = state;
+	struct rf_pr_answer a = {.result = RF_FENCE_FAILED, .error = EIO, .epoch = q->epoch};
+
+	if (q->node != r->pr.node || q->volume != r->volume) {
+		reply->error = EINVAL;
+		rf_reply_text(reply, "request for node %u volume %u, started for %u, %u",
+			      q->node, q->volume, r->pr.node, r->volume);
+		return;
+	}
+	switch (q->verb) {
+	case RF_FENCE_STATUS:
+		status(r, reply);
+		return;
+	case RF_FENCE_GRANT:
+	case RF_FENCE_EVICT:
+		rf_pr_take(&r->pr, q->epoch, &a);
+		break;
+	case RF_FENCE_REVOKE:
+		rf_pr_leave(&r->pr, q->epoch, &a);
+		break;
+	case RF_FENCE_VERIFY:
+		rf_pr_verify(&r->pr, q->epoch, &a);
+		break;
+	}
+	fill(reply, &a);
+}
+
+/* The reservation stays: whoever leads next preempts it. */
+static void pr_stop(void *state)
+{
+	struct reservation *r = state;
+
+	rf_pr_dev_free(r->pr.dev);
+	close(r->timer);
+	free(r);
+}
+
+const struct rf_driver rf_driver_reservation = {
+	.name = "reservation",
+	.help = "  reservation          persistent reservation of a SCSI or NVMe device\n"
+		"    device=PATH        the volume's device, also a multipath device\n"
+		"    area=HEX           area id, 32 digits\n"
+		"    volume=N node=N    numbers of the volume and of this node\n"
+		"    grace-ms=N         waited where the target lacks abort (default 2000)\n"
+		"    check-ms=N         between two looks at the reservation (default 1000)\n",
+	.can = RF_FENCE_CAN_EVICT,
+	.start = pr_start,
+	.begin = pr_begin,
+	.able = pr_able,
+	.serve = pr_serve,
+	.event_fd = pr_event_fd,
+	.event = pr_event,
+	.stop = pr_stop,
+};

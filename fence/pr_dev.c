@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reservations of real devices: linux/pr.h to change them, SG_IO or the NVMe
+ * reservation report to read them (the ioctls that read came with Linux 6.19).
+ * Descriptors stay open: the end of a writable one would wake udev each time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nvme_ioctl.h>
+#include <linux/pr.h>
+#include <scsi/sg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pr.h"
+
+#define READ_MS 3000u
+#define DATA_BYTES 16384u
+#define SENSE_BYTES 64u
+#define PR_IN 0x5e
+#define IN_KEYS 0
+#define IN_HOLDER 1
+#define IN_FULL 3
+#define NVME_REPORT 0x0e
+#define CONFLICT 0x18
+
+struct path {
+	struct rf_pr_node node;
+	int fd;
+	bool no_full; /* READ FULL STATUS is unknown to it */
+};
+
+struct rf_pr_dev {
+	const char *name;
+	bool (*urgent)(void);
+	struct path path[RF_PR_PATHS_MAX];
+	unsigned paths;
+};
+
+struct rf_pr_dev *rf_pr_dev_make(const char *name, bool (*urgent)(void))
+{
+	struct rf_pr_dev *d = calloc(1, sizeof(*d));
+
+	if (d) {
+		d->name = name;
+		d->urgent = urgent;
+	}
+	return d;
+}
+
+void rf_pr_dev_free(struct rf_pr_dev *d)
+{
+	for (unsigned i = 0; i < d->paths; i++)
+		if (d->path[i].fd >= 0)
+			close(d->path[i].fd);
+	free(d);
+}
+
+/* ---- paths ---- */
+
+static uint64_t id_of(const struct rf_pr_node *n)
+{
+	return n->seq << 32 ^ (uint64_t)makedev(n->major, n->minor);
+}
+
+static struct path *path_of(struct rf_pr_dev *d, uint64_t id)
+{
+	for (unsigned i = 0; i < d->paths; i++)
+		if (id_of(&d->path[i].node) == id)
+			return &d->path[i];
+	return NULL;
+}
+
+/* The node of that name may be of another device by now. */
+static int open_node(const struct rf_pr_node *n)
+{
+	char name[80];
+	struct stat st;
+	int fd;
+
+	snprintf(name, sizeof(name), "/dev/%.63s", n->name);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISBLK(st.st_mode) ||
+			st.st_rdev != makedev(n->major, n->minor))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int dev_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t err_bytes)
+{
+	struct rf_pr_node node[RF_PR_PATHS_MAX];
+	struct rf_pr_dev *d = dev;
+	struct path now[RF_PR_PATHS_MAX];
+	struct stat st;
+	int n;
+
+	if (stat(d->name, &st) || !S_ISBLK(st.st_mode)) {
+		n = S_ISBLK(st.st_mode) ? -errno : -ENOTBLK;
+		snprintf(err, err_bytes, "%s: %s", d->name, strerror(-n));
+		return n;
+	}
+	n = rf_pr_find("/sys", major(st.st_rdev), minor(st.st_rdev), node, err, err_bytes);
+	for (int i = 0; i < n; i++) {
+		struct path *known = path_of(d, id_of(&node[i]));
+
+		id[i] = id_of(&node[i]);
+		now[i] = (struct path){.node = node[i], .fd = known ? known->fd : -1};
+		if (known) {
+			now[i].no_full = known->no_full;
+			known->fd = -1;
+		}
+		if (now[i].fd < 0)
+			now[i].fd = open_node(&node[i]);
+	}
+	for (unsigned i = 0; n >= 0 && i < d->paths; i++)
+		if (d->path[i].fd >= 0)
+			close(d->path[i].fd);
+	if (n >= 0) {
+		memcpy(d->path, now, sizeof(*now) * (size_t)n);
+		d->paths = (unsigned)n;
+	}
+	return n;
+}
+
+/* ---- changing ---- */
+
+/*
+ * Positive: a status, not an error number. Linux 6.1 gives the raw SCSI result
+ * (conflict 0x118), later ones enum pr_status (0x18, or host bytes from 0x10000 on).
+ */
+static enum rf_pr_status status_of(int r)
+{
+	if (r == 0)
+		return RF_PR_OK;
+	if (r > 0 && r < 0x1000 && (r & 0xff) == CONFLICT)
+		return RF_PR_CONFLICT;
+	if (r > 0 && r < 0x1000)
+		return RF_PR_ATTENTION;
+	if (r > 0)
+		return RF_PR_FAILED;
+	return errno == EOPNOTSUPP || errno == ENOTTY || errno == EINVAL ? RF_PR_UNSUPPORTED
+									 : RF_PR_FAILED;
+}
+
+static enum rf_pr_status dev_command(void *dev, uint64_t id, enum rf_pr_verb verb, uint64_t own,
+				     uint64_t other)
+{
+	struct path *p = path_of(dev, id);
+	struct pr_registration reg = {.old_key = own, .new_key = other};
+	struct pr_reservation res = {.key = own, .type = PR_WRITE_EXCLUSIVE_REG_ONLY};
+	/* old_key is the own one here, new_key the victim's: pr.rst reads otherwise */
+	struct pr_preempt pre = {
+		.old_key = own, .new_key = other, .type = PR_WRITE_EXCLUSIVE_REG_ONLY};
+
+	if (!p || p->fd < 0)
+		return RF_PR_FAILED;
+	switch (verb) {
+	case RF_PR_REGISTER:
+		return status_of(ioctl(p->fd, IOC_PR_REGISTER, &reg));
+	case RF_PR_RESERVE:
+		return status_of(ioctl(p->fd, IOC_PR_RESERVE, &res));
+	case RF_PR_PREEMPT:
+		return status_of(ioctl(p->fd, IOC_PR_PREEMPT, &pre));
+	case RF_PR_PREEMPT_ABORT:
+		return status_of(ioctl(p->fd, IOC_PR_PREEMPT_ABORT, &pre));
+	}
+	return RF_PR_FAILED;
+}
+
+/* ---- reading ---- */
+
+static enum rf_pr_status judge_sg(const struct sg_io_hdr *io, const uint8_t *sense)
+{
+	bool descriptor = (sense[0] & 0x7f) >= 0x72;
+	uint8_t kind = descriptor ? sense[1] & 0xf : sense[2] & 0xf;
+
+	if (io->host_status || io->driver_status & 7)
+		return RF_PR_FAILED;
+	if (io->status == 0)
+		return RF_PR_OK;
+	if (io->status == CONFLICT)
+		return RF_PR_CONFLICT;
+	if (io->status != 2)
+		return RF_PR_ATTENTION; /* busy and the like */
+	return kind == 5 ? RF_PR_UNSUPPORTED : kind == 6 ? RF_PR_ATTENTION : RF_PR_FAILED;
+}
+
+static enum rf_pr_status read_in(struct path *p, uint8_t action, uint8_t *data, size_t *got)
+{
+	uint8_t cdb[10] = {PR_IN, action, 0, 0, 0, 0, 0, DATA_BYTES >> 8, DATA_BYTES & 0xff, 0};
+	uint8_t sense[SENSE_BYTES] = {0};
+	struct sg_io_hdr io = {.interface_id = 'S',
+			       .dxfer_direction = SG_DXFER_FROM_DEV,
+			       .cmd_len = sizeof(cdb),
+			       .mx_sb_len = sizeof(sense),
+			       .dxfer_len = DATA_BYTES,
+			       .dxferp = data,
+			       .cmdp = cdb,
+			       .sbp = sense,
+			       .timeout = READ_MS};
+
+	memset(data, 0, DATA_BYTES);
+	if (ioctl(p->fd, SG_IO, &io))
+		return errno == ENOTTY || errno == EINVAL ? RF_PR_UNSUPPORTED : RF_PR_FAILED;
+	*got = io.resid >= 0 && io.resid <= (int)DATA_BYTES ? DATA_BYTES - (size_t)io.resid : 0;
+	/* DRIVER_SENSE is no error of its own */
+	io.driver_status &= (unsigned short)~8u;
+	return judge_sg(&io, sense);
+}
+
+static enum rf_pr_status look_scsi(struct path *p, struct rf_pr_look *look, unsigned *commands)
+{
+	static uint8_t data[DATA_BYTES];
+	enum rf_pr_status s = RF_PR_UNSUPPORTED;
+	size_t got;
+
+	if (!p->no_full) {
+		++*commands;
+		s = read_in(p, IN_FULL, data, &got);
+		if (s == RF_PR_OK)
+			return rf_pr_parse_full(data, got, look) ? RF_PR_FAILED : RF_PR_OK;
+	}
+	if (s != RF_PR_UNSUPPORTED)
+		return s;
+	++*commands;
+	s = read_in(p, IN_KEYS, data, &got);
+	if (s != RF_PR_OK)
+		return s;
+	p->no_full = true;
+	if (rf_pr_parse_keys(data, got, look))
+		return RF_PR_FAILED;
+	++*commands;
+	s = read_in(p, IN_HOLDER, data, &got);
+	if (s == RF_PR_OK && rf_pr_parse_holder(data, got, look))
+		s = RF_PR_FAILED;
+	return s;
+}
+
+static enum rf_pr_status look_nvme(struct path *p, struct rf_pr_look *look, unsigned *commands)
+{
+	static uint8_t data[DATA_BYTES];
+	struct nvme_passthru_cmd c = {.opcode = NVME_REPORT,
+				      .addr = (uintptr_t)data,
+				      .data_len = DATA_BYTES,
+				      .cdw10 = DATA_BYTES / 4 - 1,
+				      .timeout_ms = READ_MS};
+	int r, nsid = ioctl(p->fd, NVME_IOCTL_ID);
+
+	if (nsid <= 0)
+		return RF_PR_FAILED;
+	c.nsid = (uint32_t)nsid;
+	memset(data, 0, DATA_BYTES);
+	++*commands;
+	r = ioctl(p->fd, NVME_IOCTL_IO_CMD, &c);
+	if (r) /* invalid opcode: no reservations there */
+		return r > 0 && (r & 0x7ff) == 1 ? RF_PR_UNSUPPORTED : RF_PR_FAILED;
+	return rf_pr_parse_nvme(data, DATA_BYTES, look) ? RF_PR_FAILED : RF_PR_OK;
+}
+
+static enum rf_pr_status dev_look(void *dev, uint64_t id, struct rf_pr_look *look,
+				  unsigned *commands)
+{
+	struct path *p = path_of(dev, id);
+
+	if (!p || p->fd < 0)
+		return RF_PR_FAILED;
+	return p->node.nvme ? look_nvme(p, look, commands) : look_scsi(p, look, commands);
+}
+
+/* ---- time ---- */
+
+static uint64_t dev_now_ms(void *dev)
+{
+	struct timespec ts;
+
+	(void)dev;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static void dev_rest(void *dev, unsigned ms)
+{
+	const struct timespec t = {.tv_nsec = (long)ms * 1000000};
+
+	(void)dev;
+	nanosleep(&t, NULL);
+}
+
+static bool dev_urgent(void *dev)
+{
+	return ((struct rf_pr_dev *)dev)->urgent();
+}
+
+const struct rf_pr_ops rf_pr_dev_ops = {
+	.paths = dev_paths,
+	.command = dev_command,
+	.look = dev_look,
+	.now_ms = dev_now_ms,
+	.rest = dev_rest,
+	.urgent = dev_urgent,
+};

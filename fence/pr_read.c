@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a target says of registrations: SPC PERSISTENT RESERVE IN and the NVMe
+ * reservation report. The target is not trusted: every length is checked. */
+#include <errno.h>
+#include <string.h>
+
+#include "pr.h"
+
+#define FULL_BYTES 24u /* of a full status descriptor, without its transport id */
+#define NVME_HEAD_BYTES 24u
+#define NVME_ENTRY_BYTES 24u
+
+static uint64_t big(const uint8_t *p, unsigned bytes)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 0; i < bytes; i++)
+		v = v << 8 | p[i];
+	return v;
+}
+
+static uint64_t little(const uint8_t *p, unsigned bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes--)
+		v = v << 8 | p[bytes];
+	return v;
+}
+
+static int add(struct rf_pr_look *look, uint64_t key)
+{
+	if (look->count == RF_PR_KEYS_MAX)
+		return -EPROTO;
+	look->key[look->count++] = key;
+	return 0;
+}
+
+/* Bytes of the list behind the eight of the header; -EPROTO when cut off. */
+static int list_bytes(const uint8_t *data, size_t bytes, size_t *list)
+{
+	if (bytes < 8)
+		return -EPROTO;
+	*list = big(data + 4, 4);
+	return *list <= bytes - 8 ? 0 : -EPROTO;
+}
+
+static int hold(struct rf_pr_look *look, uint64_t key, unsigned type)
+{
+	look->held = true;
+	look->holder = key;
+	look->type = type;
+	return 0;
+}
+
+int rf_pr_parse_full(const uint8_t *data, size_t bytes, struct rf_pr_look *look)
+{
+	size_t list, at = 8;
+
+	memset(look, 0, sizeof(*look));
+	look->counted = true;
+	if (list_bytes(data, bytes, &list))
+		return -EPROTO;
+	list += 8;
+	while (at < list) {
+		const uint8_t *d = data + at;
+		size_t more;
+
+		if (list - at < FULL_BYTES || add(look, big(d, 8)))
+			return -EPROTO;
+		if (d[12] & 1)
+			hold(look, big(d, 8), d[13] & 0xf);
+		more = big(d + 20, 4);
+		if (more > list - at - FULL_BYTES)
+			return -EPROTO;
+		at += FULL_BYTES + more;
+	}
+	return 0;
+}
+
+int rf_pr_parse_keys(const uint8_t *data, size_t bytes, struct rf_pr_look *look)
+{
+	size_t list;
+
+	memset(look, 0, sizeof(*look));
+	if (list_bytes(data, bytes, &list) || list % 8)
+		return -EPROTO;
+	for (size_t at = 8; at < 8 + list; at += 8)
+		if (add(look, big(data + at, 8)))
+			return -EPROTO;
+	return 0;
+}
+
+int rf_pr_parse_holder(const uint8_t *data, size_t bytes, struct rf_pr_look *look)
+{
+	size_t list;
+
+	look->held = false;
+	if (list_bytes(data, bytes, &list))
+		return -EPROTO;
+	if (!list)
+		return 0;
+	return list < 16 ? -EPROTO : hold(look, big(data + 8, 8), data[8 + 13] & 0xf);
+}
+
+/* NVMe counts the types otherwise: 1 WE, 2 EA, 3 WE-RO, 4 EA-RO, 5 WE-AR, 6 EA-AR. */
+static unsigned scsi_type(uint8_t nvme)
+{
+	static const uint8_t scsi[] = {0, 1, 3, RF_PR_REGISTRANTS_ONLY, 6, 7, 8};
+
+	return nvme < sizeof(scsi) ? scsi[nvme] : 0xf;
+}
+
+int rf_pr_parse_nvme(const uint8_t *data, size_t bytes, struct rf_pr_look *look)
+{
+	size_t n;
+
+	memset(look, 0, sizeof(*look));
+	look->counted = true;
+	if (bytes < NVME_HEAD_BYTES)
+		return -EPROTO;
+	n = little(data + 5, 2);
+	if (n > (bytes - NVME_HEAD_BYTES) / NVME_ENTRY_BYTES)
+		return -EPROTO;
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *d = data + NVME_HEAD_BYTES + i * NVME_ENTRY_BYTES;
+
+		if (add(look, little(d + 16, 8)))
+			return -EPROTO;
+		if (d[2] & 1)
+			hold(look, little(d + 16, 8), scsi_type(data[4]));
+	}
+	return 0;
+}

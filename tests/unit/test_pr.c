@@ -1,0 +1,830 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reservations against a simulated target with the odd answers that real ones were
+ * seen to give. The target judges writes as "write exclusive, registrants only"
+ * does, and keeps writes in flight, so that an abort can be told from none.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../fence/pr.h"
+
+#define TAG 0x77
+#define NEXUS_MAX 16u
+#define GRACE_MS 500u
+
+static struct target {
+	uint64_t key[NEXUS_MAX]; /* registered by nexus, 0 = not */
+	bool in_flight[NEXUS_MAX];
+	int holder; /* nexus, -1 = none */
+	unsigned type;
+	/* odd ways */
+	unsigned attention[NEXUS_MAX]; /* unit attentions queued */
+	bool dead[NEXUS_MAX];
+	bool no_abort_illegal, no_abort_check, no_full, no_pr;
+	enum rf_pr_verb lie_verb; /* done, but reported as failed */
+	unsigned lies;
+	uint64_t now_ms;
+	bool urgent;
+	/* something that happens just before the Nth command from now */
+	unsigned before;
+	void (*happens)(void);
+} t;
+
+/* One host: nexuses first..first+paths-1. */
+struct host {
+	unsigned first, paths;
+	uint64_t born; /* part of path ids: a path that came back is another */
+	struct rf_pr pr;
+	struct rf_pr_answer a;
+};
+
+static uint64_t key(uint32_t node, uint64_t epoch)
+{
+	return rf_pr_key(TAG, node, epoch);
+}
+
+static unsigned nexus_of(uint64_t id)
+{
+	return (unsigned)(id & 0xff);
+}
+
+/* ---- the target ---- */
+
+static void drop(unsigned nexus)
+{
+	t.key[nexus] = 0;
+	t.attention[nexus]++;
+}
+
+static enum rf_pr_status do_register(unsigned n, uint64_t old, uint64_t new)
+{
+	if (t.key[n] != old)
+		return RF_PR_CONFLICT;
+	if (!new &&t.holder == (int)n)
+		t.holder = -1; /* everybody can write now */
+	t.key[n] = new;
+	return RF_PR_OK;
+}
+
+static enum rf_pr_status do_reserve(unsigned n, uint64_t own)
+{
+	if (!own || t.key[n] != own || (t.holder >= 0 && t.holder != (int)n))
+		return RF_PR_CONFLICT;
+	t.holder = (int)n;
+	t.type = RF_PR_REGISTRANTS_ONLY;
+	return RF_PR_OK;
+}
+
+static enum rf_pr_status do_preempt(unsigned n, uint64_t own, uint64_t victim, bool abort)
+{
+	bool found = false, holder = false;
+
+	if (!own || !victim || t.key[n] != own)
+		return RF_PR_CONFLICT;
+	for (unsigned i = 0; i < NEXUS_MAX; i++) {
+		if (t.key[i] != victim)
+			continue;
+		found = true;
+		holder |= t.holder == (int)i;
+		if (abort)
+			t.in_flight[i] = false;
+		if (i != n)
+			drop(i);
+	}
+	if (holder) {
+		t.holder = (int)n;
+		t.type = RF_PR_REGISTRANTS_ONLY;
+	}
+	return found ? RF_PR_OK : RF_PR_CONFLICT;
+}
+
+static void happen(void)
+{
+	void (*what)(void) = t.happens;
+
+	if (!what || --t.before)
+		return;
+	t.happens = NULL;
+	what();
+}
+
+static enum rf_pr_status reach(unsigned n)
+{
+	happen();
+	if (t.no_pr)
+		return RF_PR_UNSUPPORTED;
+	if (t.dead[n])
+		return RF_PR_FAILED;
+	if (t.attention[n]) {
+		t.attention[n]--;
+		return RF_PR_ATTENTION;
+	}
+	return RF_PR_OK;
+}
+
+static enum rf_pr_status sim_command(void *dev, uint64_t id, enum rf_pr_verb verb, uint64_t own,
+				     uint64_t other)
+{
+	unsigned n = nexus_of(id);
+	enum rf_pr_status s = reach(n);
+
+	(void)dev;
+	if (s != RF_PR_OK)
+		return s;
+	switch (verb) {
+	case RF_PR_REGISTER:
+		s = do_register(n, own, other);
+		break;
+	case RF_PR_RESERVE:
+		s = do_reserve(n, own);
+		break;
+	case RF_PR_PREEMPT:
+		s = do_preempt(n, own, other, false);
+		break;
+	case RF_PR_PREEMPT_ABORT:
+		if (t.no_abort_illegal || t.no_abort_check)
+			return t.no_abort_illegal ? RF_PR_UNSUPPORTED : RF_PR_ATTENTION;
+		s = do_preempt(n, own, other, true);
+		break;
+	}
+	if (t.lies && t.lie_verb == verb) {
+		t.lies--;
+		return verb == RF_PR_REGISTER ? RF_PR_ATTENTION : RF_PR_FAILED;
+	}
+	return s;
+}
+
+static enum rf_pr_status sim_look(void *dev, uint64_t id, struct rf_pr_look *look,
+				  unsigned *commands)
+{
+	enum rf_pr_status s = reach(nexus_of(id));
+
+	(void)dev;
+	*commands += t.no_full ? 2 : 1;
+	if (s != RF_PR_OK)
+		return s;
+	memset(look, 0, sizeof(*look));
+	look->counted = !t.no_full;
+	for (unsigned i = 0; i < NEXUS_MAX; i++)
+		if (t.key[i])
+			look->key[look->count++] = t.key[i];
+	if (t.holder >= 0) {
+		look->held = true;
+		look->holder = t.key[t.holder];
+		look->type = t.type;
+	}
+	return RF_PR_OK;
+}
+
+static int sim_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t err_bytes)
+{
+	struct host *h = dev;
+
+	if (!h->paths)
+		snprintf(err, err_bytes, "no path");
+	for (unsigned i = 0; i < h->paths; i++)
+		id[i] = h->born << 8 | (h->first + i);
+	return h->paths ? (int)h->paths : -ENODEV;
+}
+
+static uint64_t sim_now(void *dev)
+{
+	(void)dev;
+	return t.now_ms;
+}
+
+static void sim_rest(void *dev, unsigned ms)
+{
+	(void)dev;
+	t.now_ms += ms;
+}
+
+static bool sim_urgent(void *dev)
+{
+	(void)dev;
+	return t.urgent;
+}
+
+static const struct rf_pr_ops sim_ops = {.paths = sim_paths,
+					 .command = sim_command,
+					 .look = sim_look,
+					 .now_ms = sim_now,
+					 .rest = sim_rest,
+					 .urgent = sim_urgent};
+
+/* ---- hosts ---- */
+
+static struct host a, b, c;
+
+static void host_start(struct host *h, uint32_t node, unsigned first, unsigned paths)
+{
+	*h = (struct host){.first = first, .paths = paths, .born = 1};
+	h->pr = (struct rf_pr){.ops = &sim_ops,
+			       .dev = h,
+			       .node = node,
+			       .tag = TAG,
+			       .grace_ms = GRACE_MS,
+			       .fresh_ms = 5000};
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&t, 0, sizeof(t));
+	t.holder = -1;
+	t.now_ms = 1000000;
+	host_start(&a, 1, 0, 1);
+	host_start(&b, 2, 4, 1);
+	host_start(&c, 3, 8, 2);
+	return 0;
+}
+
+static enum rf_fence_result take(struct host *h, uint64_t epoch)
+{
+	memset(&h->a, 0, sizeof(h->a));
+	h->a.result = RF_FENCE_FAILED;
+	rf_pr_take(&h->pr, epoch, &h->a);
+	return h->a.result;
+}
+
+static bool check(struct host *h)
+{
+	memset(&h->a, 0, sizeof(h->a));
+	return rf_pr_check(&h->pr, &h->a);
+}
+
+static bool may_write(const struct host *h)
+{
+	for (unsigned i = 0; i < h->paths; i++)
+		if (t.holder >= 0 && !t.key[h->first + i])
+			return false;
+	return true;
+}
+
+static void assert_rules(const struct host *h, uint64_t epoch)
+{
+	assert_true(t.holder >= 0);
+	assert_int_equal(t.key[t.holder], key(h->pr.node, epoch));
+	assert_int_equal(t.type, RF_PR_REGISTRANTS_ONLY);
+	for (unsigned i = 0; i < NEXUS_MAX; i++)
+		assert_true(!t.key[i] || t.key[i] == key(h->pr.node, epoch));
+	assert_true(may_write(h));
+}
+
+/* ---- takeovers ---- */
+
+static void first_leader(void **state)
+{
+	(void)state;
+	assert_int_equal(take(&a, 5), RF_FENCE_OK);
+	assert_rules(&a, 5);
+	assert_false(may_write(&b));
+	assert_int_equal(take(&a, 5), RF_FENCE_OK); /* again: nothing is sent */
+	assert_int_equal(a.pr.commands, 4);         /* look, register, reserve, look */
+}
+
+/* The number in the issue: register, preempt and abort, one look. */
+static void budget(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	assert_false(check(&b)); /* what a follower does once a second */
+	t.in_flight[0] = true;
+	assert_int_equal(take(&b, 6), RF_FENCE_OK);
+	assert_int_equal(b.pr.commands, 3);
+	assert_non_null(strstr(b.a.text, "commands=3"));
+	assert_rules(&b, 6);
+	assert_false(t.in_flight[0]);
+	assert_false(may_write(&a));
+}
+
+static void old_look(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	check(&b);
+	take(&a, 7); /* the look of b is wrong by now: it names a key that is gone */
+	assert_int_equal(take(&b, 8), RF_FENCE_OK);
+	assert_rules(&b, 8);
+	t.now_ms += 5000; /* and too old by now: looked at afresh */
+	assert_int_equal(take(&a, 9), RF_FENCE_OK);
+	assert_rules(&a, 9);
+}
+
+static void key_moves_in_place(void **state)
+{
+	(void)state;
+	take(&c, 5);
+	assert_int_equal(take(&c, 9), RF_FENCE_OK);
+	assert_int_equal(c.pr.commands, 3); /* two paths, one look; no hole between */
+	assert_rules(&c, 9);
+}
+
+/* A new process knows nothing; what the last one registered is on the target. */
+static void after_restart(void **state)
+{
+	(void)state;
+	take(&c, 5);
+	host_start(&c, 3, 8, 2);
+	assert_int_equal(take(&c, 6), RF_FENCE_OK);
+	assert_rules(&c, 6);
+	/* after a boot the nexuses may be others */
+	host_start(&c, 3, 12, 2);
+	assert_int_equal(take(&c, 7), RF_FENCE_OK);
+	assert_rules(&c, 7);
+}
+
+static void all_paths(void **state)
+{
+	(void)state;
+	take(&c, 5);
+	assert_int_equal(take(&a, 6), RF_FENCE_OK);
+	assert_rules(&a, 6);
+	assert_false(may_write(&c));
+	assert_int_equal(take(&c, 7), RF_FENCE_OK);
+	assert_rules(&c, 7);
+	assert_int_equal(t.key[8], t.key[9]);
+}
+
+/* ---- odd answers ---- */
+
+static void unit_attention(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	t.attention[4] = 3;
+	assert_int_equal(take(&b, 6), RF_FENCE_OK);
+	assert_rules(&b, 6);
+	assert_int_equal(take(&a, 7), RF_FENCE_OK); /* a has one: it was preempted */
+	assert_rules(&a, 7);
+}
+
+static void error_hides_success(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	t.lie_verb = RF_PR_REGISTER;
+	t.lies = 1;
+	assert_int_equal(take(&b, 6), RF_FENCE_OK);
+	assert_rules(&b, 6);
+}
+
+/* The key is gone, but nobody said that its commands are: the grace passes. */
+static void abort_without_answer(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	take(&a, 5);
+	t.lie_verb = RF_PR_PREEMPT_ABORT;
+	t.lies = 1;
+	since = t.now_ms;
+	assert_int_equal(take(&b, 6), RF_FENCE_OK);
+	assert_true(t.now_ms >= since + GRACE_MS);
+	assert_non_null(strstr(b.a.text, "grace"));
+	assert_rules(&b, 6);
+}
+
+static void no_abort(bool *odd)
+{
+	uint64_t since;
+
+	begin(NULL);
+	take(&a, 5);
+	*odd = true;
+	since = t.now_ms;
+	t.in_flight[0] = true;
+	assert_int_equal(take(&b, 6), RF_FENCE_OK);
+	assert_true(t.now_ms >= since + GRACE_MS);
+	assert_non_null(strstr(b.a.text, "lacks abort"));
+	assert_rules(&b, 6);
+}
+
+static void target_without_abort(void **state)
+{
+	(void)state;
+	no_abort(&t.no_abort_illegal);
+	no_abort(&t.no_abort_check);
+}
+
+/* Interrupted in the grace: not done, and the rest of it is waited for later. */
+static void grace_is_interrupted(void **state)
+{
+	uint64_t since = t.now_ms;
+
+	(void)state;
+	take(&a, 5);
+	t.no_abort_illegal = t.urgent = true;
+	assert_int_equal(take(&b, 6), RF_FENCE_FAILED);
+	t.urgent = false;
+	assert_int_equal(take(&b, 6), RF_FENCE_OK);
+	assert_true(t.now_ms >= since + GRACE_MS);
+}
+
+static void target_without_full_status(void **state)
+{
+	(void)state;
+	t.no_full = true;
+	take(&a, 5);
+	check(&b);
+	assert_int_equal(take(&b, 6), RF_FENCE_OK);
+	assert_int_equal(b.pr.commands, 4);
+	assert_rules(&b, 6);
+}
+
+static void target_without_reservations(void **state)
+{
+	(void)state;
+	t.no_pr = true;
+	assert_int_equal(take(&a, 5), RF_FENCE_UNSUPPORTED);
+	assert_true(a.pr.no_pr);
+	assert_int_equal(a.pr.held, 0);
+}
+
+static void dead_paths(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	t.dead[8] = true;
+	assert_int_equal(take(&c, 6), RF_FENCE_OK);
+	assert_int_equal(t.key[9], key(3, 6));
+	assert_int_equal(t.key[0], 0);
+	t.dead[9] = true;
+	assert_false(check(&c)); /* cut off: that proves nothing */
+	assert_int_equal(take(&c, 7), RF_FENCE_UNCERTAIN);
+	c.paths = 0;
+	assert_int_equal(take(&c, 8), RF_FENCE_FAILED);
+}
+
+/* ---- others ---- */
+
+static void newer_rules(void **state)
+{
+	(void)state;
+	take(&a, 9);
+	assert_int_equal(take(&b, 8), RF_FENCE_STALE);
+	assert_int_equal(b.a.epoch, 9);
+	assert_rules(&a, 9);
+	assert_int_equal(take(&b, 10), RF_FENCE_OK);
+	assert_rules(&b, 10);
+}
+
+static void b_takes_8(void)
+{
+	assert_int_equal(take(&b, 8), RF_FENCE_OK);
+}
+
+/* A newer claim at every point of an older one's takeover: the newer one rules. */
+static void both_claim(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= 6; n++) {
+		begin(NULL);
+		take(&c, 5);
+		check(&a);
+		t.before = n;
+		t.happens = b_takes_8;
+		take(&a, 7);
+		if (t.happens) /* a was through before */
+			b_takes_8();
+		check(&b);
+		assert_rules(&b, 8);
+		assert_true(a.pr.held != key(1, 7) || check(&a));
+		assert_int_equal(a.pr.held, 0);
+		assert_false(may_write(&a));
+	}
+}
+
+static void a_takes_7(void)
+{
+	take(&a, 7);
+}
+
+/* And the other way round: the late, stale one must not harm the newer one. */
+static void stale_claim_meanwhile(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= 4; n++) {
+		begin(NULL);
+		take(&c, 5);
+		check(&a);
+		t.before = n;
+		t.happens = a_takes_7;
+		assert_int_equal(take(&b, 8), RF_FENCE_OK);
+		assert_false(check(&b));
+		assert_rules(&b, 8);
+		assert_false(may_write(&a));
+	}
+}
+
+static void foreign_key(void **state)
+{
+	(void)state;
+	t.key[15] = 0xabcdef;
+	assert_int_equal(take(&a, 5), RF_FENCE_FAILED);
+	assert_non_null(strstr(a.a.text, "foreign key 0x0000000000abcdef"));
+	assert_int_equal(t.key[0], 0);
+	assert_int_equal(t.key[15], 0xabcdef);
+	/* the same node number, but of another volume or cluster */
+	t.key[15] = rf_pr_key(TAG + 1, 1, 4);
+	t.now_ms += 5000;
+	assert_int_equal(take(&a, 5), RF_FENCE_FAILED);
+	/* ours, but two hosts with one node id */
+	t.key[15] = key(2, 5);
+	t.now_ms += 5000;
+	assert_int_equal(take(&a, 5), RF_FENCE_FAILED);
+	assert_non_null(strstr(a.a.text, "too"));
+}
+
+static void foreign_type(void **state)
+{
+	(void)state;
+	t.key[15] = key(4, 1);
+	t.holder = 15;
+	t.type = 1;
+	assert_int_equal(take(&a, 5), RF_FENCE_FAILED);
+	assert_non_null(strstr(a.a.text, "type 1"));
+}
+
+static void epoch_does_not_fit(void **state)
+{
+	(void)state;
+	assert_int_equal(take(&a, RF_PR_EPOCH_MAX + 1), RF_FENCE_FAILED);
+	assert_int_equal(take(&a, 0), RF_FENCE_FAILED);
+	assert_int_equal(take(&a, RF_PR_EPOCH_MAX), RF_FENCE_OK);
+}
+
+/* ---- while leading ---- */
+
+static void loser_notices(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	assert_false(check(&a));
+	take(&b, 6);
+	assert_true(check(&a));
+	assert_non_null(strstr(a.a.text, "epoch 6"));
+	assert_int_equal(a.a.epoch, 5);
+	assert_false(check(&a)); /* said once */
+}
+
+static void target_forgets(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	memset(t.key, 0, sizeof(t.key));
+	t.holder = -1;
+	assert_true(check(&a));
+	assert_non_null(strstr(a.a.text, "forgot"));
+	assert_int_equal(take(&a, 6), RF_FENCE_OK);
+	assert_rules(&a, 6);
+}
+
+static void path_comes_back(void **state)
+{
+	(void)state;
+	take(&c, 5);
+	t.key[8] = 0; /* the session was made anew: another nexus */
+	if (t.holder == 8)
+		t.holder = 9;
+	c.born++;
+	assert_false(check(&c));
+	assert_int_equal(t.key[8], key(3, 5));
+	assert_rules(&c, 5);
+	/* of a fenced node it stays fenced */
+	take(&a, 6);
+	c.born++;
+	assert_true(check(&c));
+	assert_false(check(&c));
+	assert_int_equal(t.key[8], 0);
+	assert_rules(&a, 6);
+}
+
+static void late_registrant_is_dropped(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	t.key[4] = key(2, 4); /* stale, and dead before it could step back */
+	assert_false(check(&a));
+	assert_rules(&a, 5);
+}
+
+static void holder_never_unregisters(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	rf_pr_leave(&a.pr, 5, &a.a);
+	assert_int_equal(a.a.result, RF_FENCE_OK);
+	assert_int_equal(t.holder, 0);
+	assert_false(may_write(&b));
+	take(&b, 6);
+	rf_pr_leave(&a.pr, 5, &a.a);
+	assert_int_equal(a.a.result, RF_FENCE_STALE);
+	assert_int_equal(a.a.epoch, 6);
+	rf_pr_verify(&b.pr, 6, &b.a);
+	assert_int_equal(b.a.result, RF_FENCE_OK);
+	rf_pr_verify(&a.pr, 5, &a.a);
+	assert_int_equal(a.a.result, RF_FENCE_STALE);
+	t.dead[0] = true;
+	rf_pr_leave(&a.pr, 5, &a.a);
+	assert_int_equal(a.a.result, RF_FENCE_UNCERTAIN);
+}
+
+/* ---- what targets send ---- */
+
+static void full_status(void **state)
+{
+	uint8_t d[256] = {0, 0, 0, 9, 0, 0, 0, 24 + 8 + 24};
+	struct rf_pr_look look;
+
+	(void)state;
+	d[8 + 7] = 0x11;
+	d[8 + 12] = 1;
+	d[8 + 13] = 5;
+	d[8 + 23] = 8;
+	d[8 + 32 + 7] = 0x22;
+	assert_int_equal(rf_pr_parse_full(d, sizeof(d), &look), 0);
+	assert_int_equal(look.count, 2);
+	assert_true(look.held);
+	assert_int_equal(look.holder, 0x11);
+	assert_int_equal(look.key[1], 0x22);
+	assert_int_equal(look.type, 5);
+	for (size_t n = 0; n < 64; n++)
+		assert_int_equal(rf_pr_parse_full(d, n, &look), -EPROTO);
+	d[8 + 20] = 0xff; /* a transport id of 4 GiB */
+	assert_int_equal(rf_pr_parse_full(d, sizeof(d), &look), -EPROTO);
+}
+
+static void keys_and_holder(void **state)
+{
+	uint8_t k[24] = {0, 0, 0, 1, 0, 0, 0, 16}, h[24] = {0, 0, 0, 1, 0, 0, 0, 16};
+	struct rf_pr_look look;
+
+	(void)state;
+	k[15] = 1;
+	k[23] = 2;
+	h[15] = 2;
+	h[21] = 5;
+	assert_int_equal(rf_pr_parse_keys(k, sizeof(k), &look), 0);
+	assert_int_equal(rf_pr_parse_holder(h, sizeof(h), &look), 0);
+	assert_int_equal(look.count, 2);
+	assert_int_equal(look.holder, 2);
+	assert_int_equal(look.type, 5);
+	assert_int_equal(rf_pr_parse_keys(k, 23, &look), -EPROTO);
+	assert_int_equal(rf_pr_parse_holder(h, 23, &look), -EPROTO);
+	h[7] = 0;
+	assert_int_equal(rf_pr_parse_holder(h, 8, &look), 0);
+	assert_false(look.held);
+	h[7] = 8;
+	assert_int_equal(rf_pr_parse_holder(h, sizeof(h), &look), -EPROTO);
+}
+
+static void nvme_report(void **state)
+{
+	uint8_t d[72] = {7, 0, 0, 0, 3, 2, 0};
+	struct rf_pr_look look;
+
+	(void)state;
+	d[24 + 2] = 1;
+	d[24 + 16] = 0x11;
+	d[48 + 16] = 0x22;
+	assert_int_equal(rf_pr_parse_nvme(d, sizeof(d), &look), 0);
+	assert_int_equal(look.count, 2);
+	assert_int_equal(look.holder, 0x11);
+	assert_int_equal(look.type, RF_PR_REGISTRANTS_ONLY);
+	assert_int_equal(rf_pr_parse_nvme(d, 71, &look), -EPROTO);
+	assert_int_equal(rf_pr_parse_nvme(d, 8, &look), -EPROTO);
+	d[6] = 0xff;
+	assert_int_equal(rf_pr_parse_nvme(d, sizeof(d), &look), -EPROTO);
+}
+
+/* ---- paths, in a sysfs made of files ---- */
+
+static char sysfs[64];
+
+__attribute__((format(printf, 2, 3))) static void put(const char *text, const char *fmt, ...)
+{
+	char path[256], *p;
+	va_list ap;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/", sysfs);
+	va_start(ap, fmt);
+	vsnprintf(path + strlen(path), sizeof(path) - strlen(path), fmt, ap);
+	va_end(ap);
+	for (p = path + strlen(sysfs) + 1; (p = strchr(p, '/')); *p++ = '/') {
+		*p = 0;
+		mkdir(path, 0700);
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void put_disk(const char *dir, const char *name, unsigned minor)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "MAJOR=8\nMINOR=%u\nDEVNAME=%s\nDEVTYPE=disk\n", minor,
+		 name);
+	put(text, "%s/uevent", dir);
+	snprintf(text, sizeof(text), "8:%u\n", minor);
+	put(text, "%s/dev", dir);
+	put("42\n", "%s/diskseq", dir);
+}
+
+static int find(unsigned major, unsigned minor, struct rf_pr_node *node)
+{
+	char err[160] = "";
+	int n = rf_pr_find(sysfs, major, minor, node, err, sizeof(err));
+
+	assert_true(n > 0 || *err);
+	return n;
+}
+
+static void paths_of_a_device(void **state)
+{
+	struct rf_pr_node node[RF_PR_PATHS_MAX];
+	char command[96];
+
+	(void)state;
+	snprintf(sysfs, sizeof(sysfs), "/tmp/rf-sysfs-XXXXXX");
+	assert_non_null(mkdtemp(sysfs));
+	put_disk("dev/block/8:0", "sda", 0);
+	put("1\n", "dev/block/8:1/partition");
+	put_disk("dev/block/253:0/slaves/sdb", "sdb", 16);
+	put_disk("dev/block/253:0/slaves/sdc", "sdc", 32);
+	put("mpath-360014\n", "dev/block/253:0/dm/uuid");
+	put("LVM-abc\n", "dev/block/253:1/dm/uuid");
+	put("mpath-360014\n", "dev/block/253:1/slaves/dm-0/dm/uuid");
+	put_disk("dev/block/253:1/slaves/dm-0/slaves/sdb", "sdb", 16);
+	put("LVM-two\n", "dev/block/253:2/dm/uuid");
+	put_disk("dev/block/253:2/slaves/sdb", "sdb", 16);
+	put_disk("dev/block/253:2/slaves/sdd", "sdd", 48);
+	put_disk("dev/block/8:64", "../../etc", 64);
+	put_disk("dev/block/259:0", "nvme0n1", 0);
+
+	assert_int_equal(find(8, 0, node), 1);
+	assert_string_equal(node[0].name, "sda");
+	assert_int_equal(node[0].seq, 42);
+	assert_int_equal(find(8, 1, node), -EINVAL);
+	assert_int_equal(find(253, 0, node), 2);
+	assert_int_equal(node[0].minor + node[1].minor, 48);
+	assert_int_equal(find(253, 1, node), 1);
+	assert_string_equal(node[0].name, "sdb");
+	assert_int_equal(find(253, 2, node), -EINVAL);
+	assert_int_equal(find(8, 64, node), -ENODEV);
+	assert_int_equal(find(8, 99, node), -ENODEV);
+	assert_int_equal(find(259, 0, node), 1);
+	assert_true(node[0].nvme);
+	snprintf(command, sizeof(command), "rm -r %s", sysfs);
+	assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup(f, begin)
+	const struct CMUnitTest tests[] = {
+		TEST(first_leader),
+		TEST(budget),
+		TEST(old_look),
+		TEST(key_moves_in_place),
+		TEST(after_restart),
+		TEST(all_paths),
+		TEST(unit_attention),
+		TEST(error_hides_success),
+		TEST(abort_without_answer),
+		TEST(target_without_abort),
+		TEST(grace_is_interrupted),
+		TEST(target_without_full_status),
+		TEST(target_without_reservations),
+		TEST(dead_paths),
+		TEST(newer_rules),
+		TEST(both_claim),
+		TEST(stale_claim_meanwhile),
+		TEST(foreign_key),
+		TEST(foreign_type),
+		TEST(epoch_does_not_fit),
+		TEST(loser_notices),
+		TEST(target_forgets),
+		TEST(path_comes_back),
+		TEST(late_registrant_is_dropped),
+		TEST(holder_never_unregisters),
+		TEST(full_status),
+		TEST(keys_and_holder),
+		TEST(nvme_report),
+		TEST(paths_of_a_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
