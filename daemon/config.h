@@ -24,6 +24,7 @@
 #define RF_CONFIG_GROUPS_MAX 2u /* one IPv4, one IPv6 */
 #define RF_CONFIG_PEERS_MAX RF_NODES_MAX
 #define RF_CONFIG_SETTINGS_MAX 4u
+#define RF_CONFIG_FENCES_MAX 4u
 #define RF_CONFIG_PORT RF_WIRE_PORT_DEFAULT
 
 struct rf_config_where {
@@ -34,6 +35,7 @@ struct rf_config_where {
 /* A fence driver's own setting, handed to the fencer as KEY=VALUE (nbd-uri: "uri"). */
 struct rf_config_setting {
 	char key[24];
+	char fence[16]; /* whose it is */
 	char value[RF_CONFIG_VALUE_BYTES];
 };
 
@@ -48,7 +50,9 @@ struct rf_config_volume {
 	char gate[RF_NAME_BYTES];
 	uint32_t area;     /* index into rf_config.area */
 	uint32_t priority; /* 0 = never campaign here; higher first */
-	char fence[16];    /* "expiry" (the fencer's "none") or a driver */
+	char fence[64];    /* the list as given, "expiry" if none was */
+	uint32_t fences;   /* the same, in the order tried: drivers, or "expiry" */
+	char way[RF_CONFIG_FENCES_MAX][16];
 	uint32_t settings;
 	struct rf_config_setting setting[RF_CONFIG_SETTINGS_MAX];
 	struct rf_config_where where;

@@ -97,6 +97,7 @@ static const struct fence {
 	{"expiry", {NULL}},
 	{"gate", {"reads", "refuse-as"}},
 	{"target", {"uri"}},
+	{"reservation", {NULL}},
 };
 
 static bool knows(const struct fence *f, const char *setting)
@@ -107,8 +108,80 @@ static bool knows(const struct fence *f, const char *setting)
 	return false;
 }
 
+static const struct fence *fence_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(fences) / sizeof(*fences); i++)
+		if (!strcmp(fences[i].name, name))
+			return &fences[i];
+	return NULL;
+}
+
+static bool uses(const struct rf_config_volume *v, const char *name)
+{
+	for (uint32_t i = 0; i < v->fences; i++)
+		if (!strcmp(v->way[i], name))
+			return true;
+	return false;
+}
+
+/* One word of the list. */
+static int add_fence(struct parse *p, struct rf_config_volume *v, const char *word)
+{
+	if (!fence_of(word))
+		return bad_at(p, v->where,
+			      "volume %s: no fence \"%s\" in this build: use reservation, "
+			      "target, gate or expiry",
+			      v->name, word);
+	if (uses(v, word))
+		return bad_at(p, v->where, "volume %s: fence names %s twice", v->name, word);
+	if (uses(v, "expiry"))
+		return bad_at(p, v->where,
+			      "volume %s: fence: expiry is the last resort and stands last",
+			      v->name);
+	snprintf(v->way[v->fences++], sizeof(v->way[0]), "%s", word);
+	return 0;
+}
+
+static int split_fence(struct parse *p, struct rf_config_volume *v)
+{
+	char text[sizeof(v->fence)], *save = NULL;
+	int r = 0;
+
+	memcpy(text, v->fence, sizeof(text));
+	for (char *word = strtok_r(text, ", \t", &save); word && !r;
+	     word = strtok_r(NULL, ", \t", &save))
+		r = add_fence(p, v, word);
+	if (!r && !v->fences)
+		r = bad_at(p, v->where, "volume %s: fence is empty", v->name);
+	return r;
+}
+
+static int give_settings(struct parse *p, struct rf_config_volume *v)
+{
+	for (uint32_t k = 0; k < v->settings; k++) {
+		struct rf_config_setting *s = &v->setting[k];
+
+		*s->fence = 0;
+		for (uint32_t i = 0; i < v->fences; i++)
+			if (knows(fence_of(v->way[i]), s->key))
+				memcpy(s->fence, v->way[i], sizeof(s->fence));
+		if (!*s->fence)
+			return bad_at(
+				p, v->where,
+				"volume %s: has a setting of another fence, which fence = "
+				"%s does not use",
+				v->name, v->fence);
+	}
+	return 0;
+}
+
 static int finish_gate(struct parse *p, struct rf_config_volume *v)
 {
+	if (!uses(v, "gate"))
+		return *v->gate ? bad_at(p, v->where,
+					 "volume %s: gate is not used by fence = %s", v->name,
+					 v->fence)
+				: 0;
 	if (!*v->gate)
 		memcpy(v->gate, v->name, sizeof(v->gate));
 	return *v->device
@@ -116,10 +189,28 @@ static int finish_gate(struct parse *p, struct rf_config_volume *v)
 		       : bad_at(p, v->where, "volume %s: fence = gate needs device", v->name);
 }
 
+/* Only the leader may write a reserved device: not the place for heartbeats of all. */
+static int finish_reservation(struct parse *p, struct rf_config_volume *v)
+{
+	const struct rf_config_area *a = &p->c->area[v->area];
+
+	if (!uses(v, "reservation"))
+		return 0;
+	if (!*v->device)
+		return bad_at(p, v->where, "volume %s: fence = reservation needs device",
+			      v->name);
+	for (uint32_t i = 0; i < a->disks; i++)
+		if (!strcmp(a->disk[i], v->device))
+			return bad_at(p, v->where,
+				      "volume %s: fence = reservation: %s is the quorum disk "
+				      "too, which all nodes must write: give the area a device "
+				      "of its own",
+				      v->name, v->device);
+	return 0;
+}
+
 static int finish_fence(struct parse *p, struct rf_config_volume *v)
 {
-	size_t i = 0, n = sizeof(fences) / sizeof(*fences);
-
 	if (!*v->fence) {
 		snprintf(v->fence, sizeof(v->fence), "expiry");
 		rf_parse_warn(p, v->where,
@@ -127,28 +218,15 @@ static int finish_fence(struct parse *p, struct rf_config_volume *v)
 			      "fence = expiry if that is meant)",
 			      v->name);
 	}
-	while (i < n && strcmp(fences[i].name, v->fence))
-		i++;
-	if (i == n)
-		return bad_at(p, v->where,
-			      "volume %s: no fence \"%s\" in this build: use target, gate or "
-			      "expiry",
-			      v->name, v->fence);
+	if (split_fence(p, v) < 0 || give_settings(p, v) < 0 || finish_gate(p, v) < 0 ||
+	    finish_reservation(p, v) < 0)
+		return -EINVAL;
 	for (uint32_t k = 0; k < v->settings; k++)
-		if (!knows(&fences[i], v->setting[k].key))
-			return bad_at(
-				p, v->where,
-				"volume %s: has a setting of another fence, which fence = "
-				"%s does not use",
-				v->name, v->fence);
-	if (!strcmp(v->fence, "gate"))
-		return finish_gate(p, v);
-	if (*v->gate)
-		return bad_at(p, v->where, "volume %s: gate is not used by fence = %s", v->name,
-			      v->fence);
-	if (!strcmp(v->fence, "target") && !v->settings)
-		return bad_at(p, v->where, "volume %s: fence = target needs nbd-uri", v->name);
-	return 0;
+		if (!strcmp(v->setting[k].fence, "target"))
+			return 0;
+	return uses(v, "target")
+		       ? bad_at(p, v->where, "volume %s: fence = target needs nbd-uri", v->name)
+		       : 0;
 }
 
 static const enum rf_log_level level_values[] = {RF_LOG_ERR, RF_LOG_WARNING, RF_LOG_INFO,

@@ -104,7 +104,10 @@ const char *rf_status_weakest(const char *driver, uint32_t can)
 	if (can & RF_FENCE_CAN_EVICT) {
 		if (!strcmp(driver, "target"))
 			return "target: stale writes are refused by the NBD server";
-		return "target: stale writes are refused by the storage";
+		if (can & RF_FENCE_CAN_DRAIN)
+			return "storage and host gate: stale writes are refused by the storage";
+		return "storage: stale writes are refused there; on this host nothing but the "
+		       "demote hook stops the writers of a leadership that ended";
 	}
 	if ((can & RF_FENCE_CAN_DEADLINE) && (can & RF_FENCE_CAN_DRAIN))
 		return "host gate: a paused or migrated virtual machine can still write";

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "chain.h"
 #include "driver.h"
 #include "ringfence/control.h"
 
@@ -229,6 +230,9 @@ static void usage(FILE *f)
 		RF_FENCE_FD);
 	for (i = 0; i < sizeof(drivers) / sizeof(*drivers); i++)
 		fputs(drivers[i]->help, f);
+	fputs("  chain                several of these in the order tried\n"
+	      "    driver=NAME        and its parameters, for each\n",
+	      f);
 	fputs("\noptions:\n  --attach             make the volume's device, say how it went, "
 	      "end\n"
 	      "  --detach             take it away (driver gate: name= only)\n"
@@ -309,6 +313,7 @@ int main(int argc, char **argv)
 	bool attach = argc > 2 && !strcmp(argv[1], "--attach");
 	bool detach = argc > 2 && !strcmp(argv[1], "--detach");
 	const struct rf_driver *d;
+	bool chain;
 
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		usage(stdout);
@@ -320,8 +325,9 @@ int main(int argc, char **argv)
 	}
 	argv += attach || detach;
 	argc -= attach || detach;
+	chain = argc >= 2 && !strcmp(argv[1], "chain");
 	d = argc >= 2 ? find_driver(argv[1]) : NULL;
-	if (!d) {
+	if (!d && !chain) {
 		usage(stderr);
 		return 2;
 	}
@@ -335,5 +341,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	set_signals();
-	return run(d, argv + 2);
+	return chain ? rf_chain_run(argv + 2) : run(d, argv + 2);
 }

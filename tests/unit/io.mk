@@ -13,3 +13,4 @@ $(B)/tests/loop-old: private LDLIBS += \
 $(eval $(call rf_test,watchdog,\
 	tests/unit/test_watchdog.c daemon/io/watchdog.c daemon/guard_record.c,,))
 $(eval $(call rf_test,pr,tests/unit/test_pr.c,librf-pr))
+$(eval $(call rf_test,chain,tests/unit/test_chain.c fence/chain.c,))

@@ -114,6 +114,21 @@ static void reads_everything(void **state)
 	assert_int_equal(c.log_level, 7);
 }
 
+static void fences_in_order(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("[cluster]\nname=x\nnode-id=1\n[volume v]\narea=/q\ndevice=/a\n"
+			       "gate-reads=pass\nfence=reservation, target gate,expiry\n"
+			       "nbd-uri=nbd://h\n"),
+			 0);
+	assert_int_equal(c.volume[0].fences, 4);
+	assert_string_equal(c.volume[0].way[0], "reservation");
+	assert_string_equal(c.volume[0].way[3], "expiry");
+	assert_string_equal(c.volume[0].setting[0].fence, "gate");
+	assert_string_equal(c.volume[0].setting[1].fence, "target");
+	assert_string_equal(c.volume[0].gate, "v");
+}
+
 static void has_defaults(void **state)
 {
 	struct in_addr group;
@@ -211,7 +226,8 @@ static const struct {
 	 "c:7: volume w: /a is in another area too: volumes of one area name the same disks in "
 	 "the same order"},
 	{"[cluster]\nname=x\nnode-id=1\n[volume v]\ndevice=/a\nfence=magic\n",
-	 "c:4: volume v: no fence \"magic\" in this build: use target, gate or expiry"},
+	 "c:4: volume v: no fence \"magic\" in this build: use reservation, target, gate or "
+	 "expiry"},
 	{"[cluster]\nname=x\nnode-id=1\n[volume v]\ndevice=/a\nfence=target\n",
 	 "c:4: volume v: fence = target needs nbd-uri"},
 	{"[cluster]\nname=x\nnode-id=1\n[volume v]\ndevice=/a\nfence=expiry\nnbd-uri=nbd://h\n",
@@ -222,6 +238,21 @@ static const struct {
 	 "c:4: volume v: fence = gate needs device"},
 	{"[cluster]\nname=x\nnode-id=1\n[volume v]\ndevice=/a\nfence=gate\nnbd-uri=nbd://h\n",
 	 "c:4: volume v: has a setting of another fence, which fence = gate does not use"},
+	{"[cluster]\nname=x\nnode-id=1\n[volume v]\ndevice=/a\nfence=reservation\n",
+	 "c:4: volume v: fence = reservation: /a is the quorum disk too, which all nodes must "
+	 "write: give the area a device of its own"},
+	{"[cluster]\nname=x\nnode-id=1\n[volume v]\narea=/a\nfence=reservation\n",
+	 "c:4: volume v: fence = reservation needs device"},
+	{"[cluster]\nname=x\nnode-id=1\n[volume v]\narea=/q\ndevice=/a\nfence=expiry, gate\n",
+	 "c:4: volume v: fence: expiry is the last resort and stands last"},
+	{"[cluster]\nname=x\nnode-id=1\n[volume v]\narea=/q\ndevice=/a\nfence=gate gate\n",
+	 "c:4: volume v: fence names gate twice"},
+	{"[cluster]\nname=x\nnode-id=1\n[volume v]\narea=/q\ndevice=/a\nfence=,\n",
+	 "c:4: volume v: fence is empty"},
+	{"[cluster]\nname=x\nnode-id=1\n[volume v]\narea=/q\ndevice=/a\n"
+	 "fence=reservation gate\nnbd-uri=nbd://h\n",
+	 "c:4: volume v: has a setting of another fence, which fence = reservation gate does "
+	 "not use"},
 	{"[volume v]\ngate-reads = maybe\n",
 	 "c:2: gate-reads \"maybe\": must be one of pass, refuse"},
 	{GOOD "[watchdog]\ndevice = /dev/watchdog0\n",
@@ -381,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_everything),
 		cmocka_unit_test(has_defaults),
+		cmocka_unit_test(fences_in_order),
 		cmocka_unit_test(warns),
 		cmocka_unit_test(names_each_error),
 		cmocka_unit_test(refuses_what_is_no_text),

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Several fences for one volume: `ringfence-fencer chain driver=NAME KEY=VALUE…
+ * driver=NAME KEY=VALUE…`, in the order tried. Each driver runs in a fencer of its
+ * own, so that one which is stuck in a device holds up no other; the chain passes
+ * requests on and answers for all of them. It never blocks.
+ *
+ *   EVICT   in order, until one has verified it.
+ *   GRANT   in order; good when all that the data passes through granted (they can
+ *           drain), and at least one did. What is granted for an epoch without a
+ *           deadline is not asked again.
+ *   REVOKE  all at once; good when each that can drain has drained.
+ *   STALE from anyone is the answer: a newer epoch rules there.
+ *
+ * A way counts only when verified: one that failed, died or does not answer in time
+ * is taken out of what this fence can do, and the daemon hears it (HELLO again).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "chain.h"
+#include "driver.h"
+
+#define WAYS_MAX 4u
+#define ARGS_MAX 32u
+#define JOBS_MAX 16u
+#define WAY_MS 1500u /* after which the next way is tried */
+#define STOP_MS 2500
+
+enum answer { WAITING, GOOD, BAD, OUT };
+
+struct way {
+	char *argv[ARGS_MAX + 3];
+	unsigned args;
+	pid_t pid;
+	int fd;
+	bool hello, weak;
+	uint32_t can;
+	uint64_t granted; /* epoch, for those without a deadline */
+	char name[16];
+};
+
+struct job {
+	struct rf_fence_request request; /* verb 0 = free */
+	struct rf_fence_reply reply;     /* as it stands */
+	enum answer answer[WAYS_MAX];
+	unsigned at; /* in order: whose turn it is */
+	uint64_t until_ms;
+};
+
+static struct {
+	struct way way[WAYS_MAX];
+	unsigned ways;
+	struct job job[JOBS_MAX];
+	uint32_t said_can;
+	bool hello, ended;
+} chain;
+
+/* ---- what it can do as a whole ---- */
+
+static bool alive(const struct way *w)
+{
+	return w->fd >= 0 && w->hello;
+}
+
+static uint32_t can_now(void)
+{
+	uint32_t can = 0;
+
+	for (unsigned i = 0; i < chain.ways; i++)
+		if (alive(&chain.way[i]) && !chain.way[i].weak)
+			can |= chain.way[i].can;
+	return can;
+}
+
+/* The first that enforces anything gives its name. */
+static const char *name_now(void)
+{
+	for (unsigned i = 0; i < chain.ways; i++)
+		if (alive(&chain.way[i]) && !chain.way[i].weak && chain.way[i].can)
+			return chain.way[i].name;
+	return "none";
+}
+
+static void send_daemon(struct rf_fence_reply *r)
+{
+	r->magic = RF_FENCE_MAGIC;
+	r->can = can_now();
+	snprintf(r->driver, sizeof(r->driver), "%s", name_now());
+	if (send(RF_FENCE_FD, r, sizeof(*r), MSG_NOSIGNAL) != (ssize_t)sizeof(*r))
+		chain.ended = true;
+}
+
+/* Once all have said what they can, and again whenever that changes. */
+static void hello(void)
+{
+	struct rf_fence_reply r = {.id = RF_FENCE_HELLO_ID, .result = RF_FENCE_OK};
+
+	for (unsigned i = 0; i < chain.ways; i++)
+		if (chain.way[i].fd >= 0 && !chain.way[i].hello)
+			return;
+	if (chain.hello && chain.said_can == can_now())
+		return;
+	chain.hello = true;
+	chain.said_can = can_now();
+	rf_reply_text(&r, "in force: %s", name_now());
+	send_daemon(&r);
+}
+
+/* ---- passing on ---- */
+
+static bool pass_on(struct job *j, unsigned i)
+{
+	struct way *w = &chain.way[i];
+
+	j->answer[i] = WAITING;
+	if (alive(w) && send(w->fd, &j->request, sizeof(j->request),
+			     MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(j->request))
+		return true;
+	j->answer[i] = BAD;
+	return false;
+}
+
+static void finish(struct job *j, enum rf_fence_result result)
+{
+	j->reply.verb = j->request.verb;
+	j->reply.id = j->request.id;
+	j->reply.result = result;
+	send_daemon(&j->reply);
+	j->request.verb = 0;
+}
+
+static bool concerns(const struct job *j, const struct way *w)
+{
+	if (j->request.verb == RF_FENCE_EVICT)
+		return w->can & RF_FENCE_CAN_EVICT;
+	if (j->request.verb == RF_FENCE_GRANT)
+		return (w->can & RF_FENCE_CAN_DEADLINE) || w->granted != j->request.epoch;
+	return true;
+}
+
+/* The data passes through those that can drain: without them there is no leading. Of
+ * the others one must have granted; `none` always does. */
+static bool granted(const struct job *j)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < chain.ways; i++) {
+		const struct way *w = &chain.way[i];
+		bool good =
+			j->answer[i] == GOOD || (alive(w) && w->granted == j->request.epoch);
+
+		if (!good && w->can & RF_FENCE_CAN_DRAIN)
+			return false;
+		any |= good;
+	}
+	return any;
+}
+
+/* One after the other: EVICT, GRANT. */
+static void go_on(struct job *j)
+{
+	bool evict = j->request.verb == RF_FENCE_EVICT;
+
+	for (; j->at < chain.ways; j->at++) {
+		if (!concerns(j, &chain.way[j->at]))
+			continue;
+		if (j->answer[j->at] == GOOD && evict)
+			break;
+		if (j->answer[j->at] == OUT && pass_on(j, j->at)) {
+			j->until_ms = rf_fencer_now_ms() + WAY_MS;
+			return;
+		}
+		if (j->answer[j->at] == WAITING)
+			return;
+		if (j->answer[j->at] == BAD)
+			chain.way[j->at].weak = chain.way[j->at].can != 0;
+	}
+	hello();
+	if (evict)
+		finish(j, j->at < chain.ways ? RF_FENCE_OK : RF_FENCE_FAILED);
+	else
+		finish(j, granted(j) ? RF_FENCE_OK : RF_FENCE_FAILED);
+}
+
+/* All at once: REVOKE, VERIFY, STATUS. */
+static void all_answered(struct job *j)
+{
+	bool good = true, any = false, drains = can_now() & RF_FENCE_CAN_DRAIN;
+
+	for (unsigned i = 0; i < chain.ways; i++) {
+		bool needed = !(j->request.verb == RF_FENCE_REVOKE && drains) ||
+			      chain.way[i].can & RF_FENCE_CAN_DRAIN;
+
+		if (j->answer[i] == WAITING && needed)
+			return;
+		any |= j->answer[i] == GOOD;
+		good &= j->answer[i] == GOOD || !needed;
+	}
+	if (j->request.verb == RF_FENCE_STATUS)
+		good = any;
+	finish(j, good && any ? RF_FENCE_OK : RF_FENCE_FAILED);
+}
+
+static bool in_order(const struct job *j)
+{
+	return j->request.verb == RF_FENCE_EVICT || j->request.verb == RF_FENCE_GRANT;
+}
+
+static void advance(struct job *j)
+{
+	if (in_order(j))
+		go_on(j);
+	else
+		all_answered(j);
+}
+
+/* ---- from the daemon ---- */
+
+static void begin(const struct rf_fence_request *q)
+{
+	struct job *j = NULL;
+
+	for (unsigned i = 0; i < JOBS_MAX && !j; i++)
+		if (!chain.job[i].request.verb)
+			j = &chain.job[i];
+	if (!j)
+		return; /* the daemon counts what is not answered as failed */
+	memset(j, 0, sizeof(*j));
+	j->request = *q;
+	j->reply.epoch = q->epoch;
+	j->until_ms = rf_fencer_now_ms() + WAY_MS;
+	for (unsigned i = 0; i < WAYS_MAX; i++)
+		j->answer[i] = OUT;
+	if (q->verb == RF_FENCE_REVOKE)
+		for (unsigned i = 0; i < chain.ways; i++)
+			chain.way[i].granted = 0;
+	for (unsigned i = 0; i < chain.ways && !in_order(j); i++)
+		pass_on(j, i);
+	advance(j);
+}
+
+static void from_daemon(void)
+{
+	struct rf_fence_request q;
+	ssize_t n = recv(RF_FENCE_FD, &q, sizeof(q), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0)
+		chain.ended = true;
+	else if (n == (ssize_t)sizeof(q) && q.magic == RF_FENCE_MAGIC &&
+		 q.verb >= RF_FENCE_GRANT && q.verb <= RF_FENCE_VERB_LAST)
+		begin(&q);
+}
+
+/* ---- from the ways ---- */
+
+/* What people read: of the first that has something to say, or of who failed. */
+static void merge(struct job *j, const struct way *w, const struct rf_fence_reply *r)
+{
+	if (r->result != RF_FENCE_OK || !*j->reply.text)
+		rf_reply_text(&j->reply, "%s: %.130s", w->name, r->text);
+	if (r->result != RF_FENCE_OK)
+		j->reply.error = r->error;
+	j->reply.in_flight += r->in_flight;
+	j->reply.admitted += r->admitted;
+	j->reply.refused += r->refused;
+}
+
+static void answered(struct job *j, unsigned i, const struct rf_fence_reply *r)
+{
+	struct way *w = &chain.way[i];
+
+	if (j->answer[i] != WAITING || r->verb != j->request.verb)
+		return;
+	merge(j, w, r);
+	if (r->result == RF_FENCE_STALE) {
+		j->reply.epoch = r->epoch;
+		finish(j, RF_FENCE_STALE);
+		return;
+	}
+	j->answer[i] = r->result == RF_FENCE_OK ? GOOD : BAD;
+	if (in_order(j) && r->result == RF_FENCE_OK) {
+		w->weak = false; /* verified just now */
+		if (j->request.verb == RF_FENCE_GRANT && !(w->can & RF_FENCE_CAN_DEADLINE))
+			w->granted = r->epoch;
+	}
+	advance(j);
+}
+
+static void take_hello(struct way *w, const struct rf_fence_reply *r)
+{
+	w->hello = true;
+	w->can = r->result == RF_FENCE_OK ? r->can : 0;
+	if (r->result != RF_FENCE_OK)
+		fprintf(stderr, "ringfence-fencer: chain: %s: %s\n", w->name, r->text);
+	hello();
+}
+
+/* Its part of everything open has failed. */
+static void way_died(unsigned i)
+{
+	struct way *w = &chain.way[i];
+
+	fprintf(stderr, "ringfence-fencer: chain: the fencer of %s died\n", w->name);
+	close(w->fd);
+	w->fd = -1;
+	w->granted = 0;
+	hello();
+	for (unsigned k = 0; k < JOBS_MAX; k++) {
+		struct job *j = &chain.job[k];
+
+		if (!j->request.verb || j->answer[i] != WAITING)
+			continue;
+		j->answer[i] = BAD;
+		rf_reply_text(&j->reply, "%s: its fencer died", w->name);
+		advance(j);
+	}
+}
+
+static void from_way(unsigned i)
+{
+	struct way *w = &chain.way[i];
+	struct rf_fence_reply r;
+	ssize_t n = recv(w->fd, &r, sizeof(r), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		way_died(i);
+		return;
+	}
+	if (n != (ssize_t)sizeof(r) || r.magic != RF_FENCE_MAGIC)
+		return;
+	r.text[sizeof(r.text) - 1] = 0;
+	if (r.verb == 0 && r.id == RF_FENCE_HELLO_ID) {
+		take_hello(w, &r);
+	} else if (r.verb == 0) {
+		w->granted = 0;
+		send_daemon(&r); /* shut by itself */
+	} else {
+		for (unsigned k = 0; k < JOBS_MAX; k++)
+			if (chain.job[k].request.verb && chain.job[k].request.id == r.id)
+				answered(&chain.job[k], i, &r);
+	}
+}
+
+/* ---- time ---- */
+
+/* In order: who does not answer is passed over. All at once: what is there counts. */
+static void late(struct job *j)
+{
+	for (unsigned i = 0; i < chain.ways; i++) {
+		if (j->answer[i] != WAITING)
+			continue;
+		j->answer[i] = BAD;
+		rf_reply_text(&j->reply, "%s does not answer", chain.way[i].name);
+		j->reply.error = ETIMEDOUT;
+	}
+	advance(j);
+}
+
+static int next_ms(void)
+{
+	uint64_t now = rf_fencer_now_ms(), least = UINT64_MAX;
+
+	for (unsigned k = 0; k < JOBS_MAX; k++)
+		if (chain.job[k].request.verb && chain.job[k].until_ms < least)
+			least = chain.job[k].until_ms;
+	if (least == UINT64_MAX)
+		return -1;
+	return least > now ? (int)(least - now) : 0;
+}
+
+static void tick(void)
+{
+	uint64_t now = rf_fencer_now_ms();
+
+	for (unsigned k = 0; k < JOBS_MAX; k++)
+		if (chain.job[k].request.verb && chain.job[k].until_ms <= now)
+			late(&chain.job[k]);
+}
+
+/* ---- start and end ---- */
+
+static int parse(char *const *params)
+{
+	struct way *w = NULL;
+
+	for (; *params; params++) {
+		if (!strncmp(*params, "driver=", 7)) {
+			if (chain.ways == WAYS_MAX)
+				return -E2BIG;
+			w = &chain.way[chain.ways++];
+			w->fd = -1;
+			w->argv[0] = "ringfence-fencer";
+			w->argv[1] = *params + 7;
+			snprintf(w->name, sizeof(w->name), "%s", *params + 7);
+		} else if (!w || w->args == ARGS_MAX) {
+			return -EINVAL;
+		} else {
+			w->argv[2 + w->args++] = *params;
+		}
+	}
+	return chain.ways ? 0 : -EINVAL;
+}
+
+static int start(struct way *w)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	w->pid = fork();
+	if (w->pid < 0)
+		return -errno;
+	if (!w->pid) {
+		if (dup2(fds[1], RF_FENCE_FD) < 0)
+			_exit(127);
+		execv("/proc/self/exe", w->argv);
+		_exit(127);
+	}
+	close(fds[1]);
+	w->fd = fds[0];
+	return 0;
+}
+
+/* Their sockets end with ours: they revoke what they can, bounded. */
+static void stop(void)
+{
+	for (unsigned i = 0; i < chain.ways; i++)
+		if (chain.way[i].fd >= 0)
+			close(chain.way[i].fd);
+	for (int ms = 0; ms < STOP_MS; ms += 10) {
+		pid_t pid;
+
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			;
+		if (pid < 0)
+			return;
+		poll(NULL, 0, 10);
+	}
+}
+
+static void wait_events(void)
+{
+	struct pollfd p[WAYS_MAX + 1];
+	unsigned i;
+
+	for (i = 0; i < chain.ways; i++)
+		p[i] = (struct pollfd){.fd = chain.way[i].fd, .events = POLLIN};
+	p[i] = (struct pollfd){.fd = RF_FENCE_FD, .events = POLLIN};
+	if (poll(p, chain.ways + 1, next_ms()) > 0) {
+		for (i = 0; i < chain.ways; i++)
+			if (p[i].revents)
+				from_way(i);
+		if (p[i].revents)
+			from_daemon();
+	}
+	tick();
+}
+
+int rf_chain_run(char *const *params)
+{
+	int rc = parse(params);
+
+	if (fcntl(RF_FENCE_FD, F_SETFD, FD_CLOEXEC))
+		rc = -errno;
+	for (unsigned i = 0; i < chain.ways && !rc; i++)
+		rc = start(&chain.way[i]);
+	if (rc) {
+		fprintf(stderr, "ringfence-fencer: chain: cannot start: %s\n", strerror(-rc));
+		return 1;
+	}
+	while (!chain.ended)
+		wait_events();
+	stop();
+	return 0;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The chain of fences: the real program with `chain`, whose ways are this very test
+ * (named as a driver, found through a wrapper of exec) in several characters.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../fence/chain.h"
+#include "ringfence/fence.h"
+
+#define LIMIT_MS 30000
+#define EVICTS RF_FENCE_CAN_EVICT
+#define GATES (RF_FENCE_CAN_DEADLINE | RF_FENCE_CAN_DRAIN)
+
+static pid_t pid;
+static int fd = -1;
+static uint64_t next_id;
+
+/* ---- a way: obeys, except for verbs that its name says ---- */
+
+/* driver=CHARACTER: e evicts, g gates, n nothing; then letters of what it does not do:
+ * E evict, G grant, R revoke fail; S stale; D dies, H hangs at a grant. */
+static uint32_t result_of(const char *how, const struct rf_fence_request *q)
+{
+	char letter = q->verb == RF_FENCE_EVICT    ? 'E'
+		      : q->verb == RF_FENCE_GRANT  ? 'G'
+		      : q->verb == RF_FENCE_REVOKE ? 'R'
+						   : '-';
+
+	if (strchr(how, 'S'))
+		return RF_FENCE_STALE;
+	return strchr(how, letter) ? RF_FENCE_FAILED : RF_FENCE_OK;
+}
+
+static int be_way(const char *how)
+{
+	struct rf_fence_reply r = {.magic = RF_FENCE_MAGIC};
+	struct rf_fence_request q;
+	unsigned served = 0;
+
+	r.can = *how == 'e' ? EVICTS : *how == 'g' ? GATES : 0;
+	send(RF_FENCE_FD, &r, sizeof(r), MSG_NOSIGNAL);
+	while (recv(RF_FENCE_FD, &q, sizeof(q), 0) == (ssize_t)sizeof(q)) {
+		if (q.verb == RF_FENCE_GRANT && strchr(how, 'D'))
+			return 1;
+		if (q.verb == RF_FENCE_GRANT && strchr(how, 'H'))
+			continue;
+		r.verb = q.verb;
+		r.id = q.id;
+		r.result = result_of(how, &q);
+		r.epoch = r.result == RF_FENCE_STALE ? 99 : q.epoch;
+		r.admitted = ++served;
+		snprintf(r.text, sizeof(r.text), "served %u", served);
+		send(RF_FENCE_FD, &r, sizeof(r), MSG_NOSIGNAL);
+	}
+	return 0;
+}
+
+/* ---- the daemon's side ---- */
+
+/* What the chain needs of fencer.c. */
+uint64_t rf_fencer_now_ms(void);
+void rf_reply_text(struct rf_fence_reply *reply, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+uint64_t rf_fencer_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+void rf_reply_text(struct rf_fence_reply *reply, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reply->text, sizeof(reply->text), fmt, ap);
+	va_end(ap);
+}
+
+static struct rf_fence_reply receive(void)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct rf_fence_reply r = {0};
+
+	assert_int_equal(poll(&p, 1, LIMIT_MS), 1);
+	assert_int_equal(recv(fd, &r, sizeof(r), 0), sizeof(r));
+	return r;
+}
+
+static void start(uint32_t can, const char *a, const char *b, const char *c)
+{
+	const char *const how[] = {a, b, c};
+	char text[3][32], *argv[4] = {NULL};
+	struct rf_fence_reply r;
+	int fds[2];
+
+	for (unsigned i = 0; i < 3 && how[i]; i++) {
+		snprintf(text[i], sizeof(text[i]), "driver=%s", how[i]);
+		argv[i] = text[i];
+	}
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (fds[1] != RF_FENCE_FD)
+			dup2(fds[1], RF_FENCE_FD);
+		_exit(rf_chain_run(argv));
+	}
+	close(fds[1]);
+	fd = fds[0];
+	r = receive();
+	assert_int_equal(r.verb, 0);
+	assert_int_equal(r.result, RF_FENCE_OK);
+	assert_int_equal(r.can, can);
+}
+
+static int end(void **state)
+{
+	int status;
+
+	(void)state;
+	if (fd >= 0)
+		close(fd);
+	fd = -1;
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status)
+		       ? 0
+		       : -1;
+}
+
+static struct rf_fence_reply ask(uint32_t verb, uint64_t epoch)
+{
+	struct rf_fence_request q = {
+		.magic = RF_FENCE_MAGIC, .verb = verb, .id = ++next_id, .epoch = epoch};
+	struct rf_fence_reply r;
+
+	assert_int_equal(send(fd, &q, sizeof(q), 0), sizeof(q));
+	do
+		r = receive();
+	while (!r.verb); /* HELLO: what it can do has changed */
+	assert_int_equal(r.verb, verb);
+	assert_int_equal(r.id, next_id);
+	return r;
+}
+
+static uint32_t result(uint32_t verb, uint64_t epoch)
+{
+	return ask(verb, epoch).result;
+}
+
+/* ---- tests ---- */
+
+static void all_well(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS | GATES, "e", "g", NULL);
+	assert_int_equal(result(RF_FENCE_REVOKE, 0), RF_FENCE_OK);
+	r = ask(RF_FENCE_EVICT, 5);
+	assert_int_equal(r.result, RF_FENCE_OK);
+	assert_string_equal(r.text, "e: served 2");
+	assert_string_equal(r.driver, "e");
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_OK);
+	/* a renewal goes to the one with a deadline only */
+	r = ask(RF_FENCE_GRANT, 5);
+	assert_string_equal(r.text, "g: served 3");
+	assert_int_equal(ask(RF_FENCE_STATUS, 0).admitted, 4 + 4);
+	assert_int_equal(result(RF_FENCE_VERIFY, 5), RF_FENCE_OK);
+	/* after a revoke everybody is asked again */
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+	assert_string_equal(ask(RF_FENCE_GRANT, 5).text, "e: served 7");
+}
+
+static void next_way(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS, "eE", "e", NULL);
+	r = ask(RF_FENCE_EVICT, 5);
+	assert_int_equal(r.result, RF_FENCE_OK);
+	assert_int_equal(r.can, EVICTS);
+	assert_string_equal(r.driver, "e"); /* the one that is in force */
+}
+
+/* Not verified: not counted, and said. The gate is what is left. */
+static void not_verified(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS | GATES, "eEG", "g", NULL);
+	r = ask(RF_FENCE_EVICT, 5);
+	assert_int_equal(r.result, RF_FENCE_FAILED);
+	assert_int_equal(r.can, GATES);
+	r = ask(RF_FENCE_GRANT, 5);
+	assert_int_equal(r.result, RF_FENCE_OK);
+	assert_int_equal(r.can, GATES);
+	assert_string_equal(r.driver, "g");
+	assert_int_equal(result(RF_FENCE_VERIFY, 5), RF_FENCE_OK);
+}
+
+/* The data passes through the gate: a reservation does not replace it. */
+static void gate_refuses(void **state)
+{
+	(void)state;
+	start(EVICTS | GATES, "e", "gG", "n");
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_FAILED);
+}
+
+static void last_resort(void **state)
+{
+	(void)state;
+	start(EVICTS, "eEG", "n", NULL);
+	assert_int_equal(result(RF_FENCE_EVICT, 5), RF_FENCE_FAILED);
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_OK);
+}
+
+static void nothing_left(void **state)
+{
+	(void)state;
+	start(EVICTS, "eEG", "eG", NULL);
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_FAILED);
+}
+
+static void stale_wins(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS | GATES, "e", "gS", NULL);
+	r = ask(RF_FENCE_GRANT, 5);
+	assert_int_equal(r.result, RF_FENCE_STALE);
+	assert_int_equal(r.epoch, 99);
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_STALE);
+}
+
+static void drained_by_the_gate(void **state)
+{
+	(void)state;
+	start(EVICTS | GATES, "eR", "g", NULL);
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+}
+
+static void not_drained(void **state)
+{
+	(void)state;
+	start(EVICTS | GATES, "e", "gR", NULL);
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_FAILED);
+}
+
+static void one_dies(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS | GATES, "eD", "g", NULL);
+	r = ask(RF_FENCE_GRANT, 5);
+	assert_int_equal(r.result, RF_FENCE_OK);
+	assert_int_equal(r.can, GATES);
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+}
+
+/* A stuck reservation holds up the gate's grant once, and its renewals never. */
+static void one_hangs(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS | GATES, "eH", "g", NULL);
+	r = ask(RF_FENCE_GRANT, 5);
+	assert_int_equal(r.result, RF_FENCE_OK);
+	assert_int_equal(r.can, GATES);
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(f) cmocka_unit_test_teardown(f, end)
+	const struct CMUnitTest tests[] = {
+		TEST(all_well),     TEST(next_way),
+		TEST(not_verified), TEST(gate_refuses),
+		TEST(last_resort),  TEST(nothing_left),
+		TEST(stale_wins),   TEST(drained_by_the_gate),
+		TEST(not_drained),  TEST(one_dies),
+		TEST(one_hangs),
+	};
+
+	if (argc > 1 && !strcmp(argv[0], "ringfence-fencer"))
+		return be_way(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
