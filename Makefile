@@ -224,7 +224,7 @@ check: all
 	+@MAKE='$(MAKE)' tests/lib/levels lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS)
 
 # What is installed, all of it by name.
-HEADERS := blob claim control fence format gate key limits metrics rule wire
+HEADERS := blob claim control fence format gate key limits metrics reservation rule wire
 MANPAGES := \
 	nbdkit-ringfence-plugin.1 \
 	ringfence-format.5 \
@@ -232,6 +232,7 @@ MANPAGES := \
 	dm-ringfence.7 \
 	ocf_ringfence_volume.7 \
 	ringfence-protocol.7 \
+	ringfence-reservation.7 \
 	ringfence-timing.7 \
 	fence_ringfence.8 \
 	ringfence-attach.8 \

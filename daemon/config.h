@@ -125,6 +125,9 @@ struct rf_config {
 /* Called once for each thing that is allowed but unwise: one line, with file:line. */
 typedef void (*rf_config_warn)(void *arg, const char *line);
 
+/* Does the volume's list of fences name it? */
+bool rf_config_fenced_by(const struct rf_config_volume *v, const char *name);
+
 /*
  * Reads path, then the *.conf files of the directory conf.d beside it, sorted by
  * name. 0, or -errno and one line in err: -ENOENT, -EACCES, -EINVAL (the file

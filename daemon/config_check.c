@@ -116,7 +116,7 @@ static const struct fence *fence_of(const char *name)
 	return NULL;
 }
 
-static bool uses(const struct rf_config_volume *v, const char *name)
+bool rf_config_fenced_by(const struct rf_config_volume *v, const char *name)
 {
 	for (uint32_t i = 0; i < v->fences; i++)
 		if (!strcmp(v->way[i], name))
@@ -132,9 +132,9 @@ static int add_fence(struct parse *p, struct rf_config_volume *v, const char *wo
 			      "volume %s: no fence \"%s\" in this build: use reservation, "
 			      "target, gate or expiry",
 			      v->name, word);
-	if (uses(v, word))
+	if (rf_config_fenced_by(v, word))
 		return bad_at(p, v->where, "volume %s: fence names %s twice", v->name, word);
-	if (uses(v, "expiry"))
+	if (rf_config_fenced_by(v, "expiry"))
 		return bad_at(p, v->where,
 			      "volume %s: fence: expiry is the last resort and stands last",
 			      v->name);
@@ -177,7 +177,7 @@ static int give_settings(struct parse *p, struct rf_config_volume *v)
 
 static int finish_gate(struct parse *p, struct rf_config_volume *v)
 {
-	if (!uses(v, "gate"))
+	if (!rf_config_fenced_by(v, "gate"))
 		return *v->gate ? bad_at(p, v->where,
 					 "volume %s: gate is not used by fence = %s", v->name,
 					 v->fence)
@@ -194,7 +194,7 @@ static int finish_reservation(struct parse *p, struct rf_config_volume *v)
 {
 	const struct rf_config_area *a = &p->c->area[v->area];
 
-	if (!uses(v, "reservation"))
+	if (!rf_config_fenced_by(v, "reservation"))
 		return 0;
 	if (!*v->device)
 		return bad_at(p, v->where, "volume %s: fence = reservation needs device",
@@ -224,7 +224,7 @@ static int finish_fence(struct parse *p, struct rf_config_volume *v)
 	for (uint32_t k = 0; k < v->settings; k++)
 		if (!strcmp(v->setting[k].fence, "target"))
 			return 0;
-	return uses(v, "target")
+	return rf_config_fenced_by(v, "target")
 		       ? bad_at(p, v->where, "volume %s: fence = target needs nbd-uri", v->name)
 		       : 0;
 }

@@ -190,6 +190,18 @@ static bool pr_event(void *state, struct rf_fence_reply *reply)
 
 /* ---- verbs ---- */
 
+/* One line for each takeover: what it cost. */
+static void take(struct reservation *r, uint64_t epoch, struct rf_pr_answer *a)
+{
+	uint64_t held = r->pr.held, since = rf_fencer_now_ms();
+
+	rf_pr_take(&r->pr, epoch, a);
+	if (a->result != RF_FENCE_OK || r->pr.held != held)
+		fprintf(stderr,
+			"ringfence-fencer: reservation epoch=%" PRIu64 " ms=%" PRIu64 ": %s\n",
+			epoch, rf_fencer_now_ms() - since, a->text);
+}
+
 static void status(struct reservation *r, struct rf_fence_reply *reply)
 {
 	const struct rf_pr *p = &r->pr;
@@ -226,7 +238,7 @@ static void pr_serve(void *state, const struct rf_fence_request *q,
 		return;
 	case RF_FENCE_GRANT:
 	case RF_FENCE_EVICT:
-		rf_pr_take(&r->pr, q->epoch, &a);
+		take(r, q->epoch, &a);
 		break;
 	case RF_FENCE_REVOKE:
 		rf_pr_leave(&r->pr, q->epoch, &a);

@@ -81,6 +81,7 @@ struct rf_pr {
 	bool no_abort;     /* the target lacks it */
 	bool unsure;       /* a preempt got no clear answer */
 	bool no_pr;        /* the device does not know reservations at all */
+	bool refused;      /* no path accepted the registration */
 	unsigned commands; /* sent since the last take began */
 };
 

@@ -26,14 +26,18 @@
 #define PR_IN 0x5e
 #define IN_KEYS 0
 #define IN_HOLDER 1
+#define IN_ABLE 2
 #define IN_FULL 3
+#define PR_OUT 0x5f
+#define OUT_REGISTER 0
 #define NVME_REPORT 0x0e
 #define CONFLICT 0x18
 
 struct path {
 	struct rf_pr_node node;
 	int fd;
-	bool no_full; /* READ FULL STATUS is unknown to it */
+	bool no_full;  /* READ FULL STATUS is unknown to it */
+	bool no_aptpl; /* it refuses registrations that ask to outlive a power loss */
 };
 
 struct rf_pr_dev {
@@ -60,6 +64,89 @@ void rf_pr_dev_free(struct rf_pr_dev *d)
 		if (d->path[i].fd >= 0)
 			close(d->path[i].fd);
 	free(d);
+}
+
+/* ---- SCSI commands ---- */
+
+static enum rf_pr_status judge_sg(const struct sg_io_hdr *io, const uint8_t *sense)
+{
+	bool descriptor = (sense[0] & 0x7f) >= 0x72;
+	uint8_t kind = descriptor ? sense[1] & 0xf : sense[2] & 0xf;
+
+	if (io->host_status || io->driver_status & 7)
+		return RF_PR_FAILED;
+	if (io->status == 0)
+		return RF_PR_OK;
+	if (io->status == CONFLICT)
+		return RF_PR_CONFLICT;
+	if (io->status != 2)
+		return RF_PR_ATTENTION; /* busy and the like */
+	return kind == 5 ? RF_PR_UNSUPPORTED : kind == 6 ? RF_PR_ATTENTION : RF_PR_FAILED;
+}
+
+static enum rf_pr_status read_in(struct path *p, uint8_t action, uint8_t *data, size_t *got)
+{
+	uint8_t cdb[10] = {PR_IN, action, 0, 0, 0, 0, 0, DATA_BYTES >> 8, DATA_BYTES & 0xff, 0};
+	uint8_t sense[SENSE_BYTES] = {0};
+	struct sg_io_hdr io = {.interface_id = 'S',
+			       .dxfer_direction = SG_DXFER_FROM_DEV,
+			       .cmd_len = sizeof(cdb),
+			       .mx_sb_len = sizeof(sense),
+			       .dxfer_len = DATA_BYTES,
+			       .dxferp = data,
+			       .cmdp = cdb,
+			       .sbp = sense,
+			       .timeout = READ_MS};
+
+	memset(data, 0, DATA_BYTES);
+	if (ioctl(p->fd, SG_IO, &io))
+		return errno == ENOTTY || errno == EINVAL ? RF_PR_UNSUPPORTED : RF_PR_FAILED;
+	*got = io.resid >= 0 && io.resid <= (int)DATA_BYTES ? DATA_BYTES - (size_t)io.resid : 0;
+	/* DRIVER_SENSE is no error of its own */
+	io.driver_status &= (unsigned short)~8u;
+	return judge_sg(&io, sense);
+}
+
+/* The kernel asks for APTPL with each REGISTER, and a target without it refuses. */
+static enum rf_pr_status register_plainly(struct path *p, uint64_t own, uint64_t other)
+{
+	uint8_t cdb[10] = {PR_OUT, OUT_REGISTER, 0, 0, 0, 0, 0, 0, 24, 0};
+	uint8_t sense[SENSE_BYTES] = {0}, data[24] = {0};
+	struct sg_io_hdr io = {.interface_id = 'S',
+			       .dxfer_direction = SG_DXFER_TO_DEV,
+			       .cmd_len = sizeof(cdb),
+			       .mx_sb_len = sizeof(sense),
+			       .dxfer_len = sizeof(data),
+			       .dxferp = data,
+			       .cmdp = cdb,
+			       .sbp = sense,
+			       .timeout = READ_MS};
+
+	for (unsigned i = 0; i < 8; i++) {
+		data[i] = (uint8_t)(own >> (56 - 8 * i));
+		data[8 + i] = (uint8_t)(other >> (56 - 8 * i));
+	}
+	if (ioctl(p->fd, SG_IO, &io))
+		return RF_PR_FAILED;
+	io.driver_status &= (unsigned short)~8u;
+	return judge_sg(&io, sense);
+}
+
+/* Once for each path, when it is found. */
+static void ask_abilities(struct path *p)
+{
+	static uint8_t data[DATA_BYTES];
+	enum rf_pr_status s = RF_PR_ATTENTION;
+	size_t got = 0;
+
+	for (unsigned i = 0; i < 3 && s == RF_PR_ATTENTION && p->fd >= 0; i++)
+		s = read_in(p, IN_ABLE, data, &got);
+	p->no_aptpl = s == RF_PR_OK && got >= 8 && !(data[2] & 1);
+	if (p->no_aptpl)
+		fprintf(stderr,
+			"ringfence-fencer: %s: the target forgets reservations when it loses "
+			"power (no APTPL)\n",
+			p->node.name);
 }
 
 /* ---- paths ---- */
@@ -115,10 +202,14 @@ static int dev_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t 
 		now[i] = (struct path){.node = node[i], .fd = known ? known->fd : -1};
 		if (known) {
 			now[i].no_full = known->no_full;
+			now[i].no_aptpl = known->no_aptpl;
 			known->fd = -1;
 		}
-		if (now[i].fd < 0)
+		if (now[i].fd < 0) {
 			now[i].fd = open_node(&node[i]);
+			if (!node[i].nvme)
+				ask_abilities(&now[i]);
+		}
 	}
 	for (unsigned i = 0; n >= 0 && i < d->paths; i++)
 		if (d->path[i].fd >= 0)
@@ -164,6 +255,8 @@ static enum rf_pr_status dev_command(void *dev, uint64_t id, enum rf_pr_verb ver
 		return RF_PR_FAILED;
 	switch (verb) {
 	case RF_PR_REGISTER:
+		if (p->no_aptpl)
+			return register_plainly(p, own, other);
 		return status_of(ioctl(p->fd, IOC_PR_REGISTER, &reg));
 	case RF_PR_RESERVE:
 		return status_of(ioctl(p->fd, IOC_PR_RESERVE, &res));
@@ -176,45 +269,6 @@ static enum rf_pr_status dev_command(void *dev, uint64_t id, enum rf_pr_verb ver
 }
 
 /* ---- reading ---- */
-
-static enum rf_pr_status judge_sg(const struct sg_io_hdr *io, const uint8_t *sense)
-{
-	bool descriptor = (sense[0] & 0x7f) >= 0x72;
-	uint8_t kind = descriptor ? sense[1] & 0xf : sense[2] & 0xf;
-
-	if (io->host_status || io->driver_status & 7)
-		return RF_PR_FAILED;
-	if (io->status == 0)
-		return RF_PR_OK;
-	if (io->status == CONFLICT)
-		return RF_PR_CONFLICT;
-	if (io->status != 2)
-		return RF_PR_ATTENTION; /* busy and the like */
-	return kind == 5 ? RF_PR_UNSUPPORTED : kind == 6 ? RF_PR_ATTENTION : RF_PR_FAILED;
-}
-
-static enum rf_pr_status read_in(struct path *p, uint8_t action, uint8_t *data, size_t *got)
-{
-	uint8_t cdb[10] = {PR_IN, action, 0, 0, 0, 0, 0, DATA_BYTES >> 8, DATA_BYTES & 0xff, 0};
-	uint8_t sense[SENSE_BYTES] = {0};
-	struct sg_io_hdr io = {.interface_id = 'S',
-			       .dxfer_direction = SG_DXFER_FROM_DEV,
-			       .cmd_len = sizeof(cdb),
-			       .mx_sb_len = sizeof(sense),
-			       .dxfer_len = DATA_BYTES,
-			       .dxferp = data,
-			       .cmdp = cdb,
-			       .sbp = sense,
-			       .timeout = READ_MS};
-
-	memset(data, 0, DATA_BYTES);
-	if (ioctl(p->fd, SG_IO, &io))
-		return errno == ENOTTY || errno == EINVAL ? RF_PR_UNSUPPORTED : RF_PR_FAILED;
-	*got = io.resid >= 0 && io.resid <= (int)DATA_BYTES ? DATA_BYTES - (size_t)io.resid : 0;
-	/* DRIVER_SENSE is no error of its own */
-	io.driver_status &= (unsigned short)~8u;
-	return judge_sg(&io, sense);
-}
 
 static enum rf_pr_status look_scsi(struct path *p, struct rf_pr_look *look, unsigned *commands)
 {

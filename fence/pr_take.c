@@ -314,7 +314,8 @@ static bool round_of(struct rf_pr *p, uint64_t mine)
 {
 	uint64_t before = p->paths ? p->path[0].key : 0;
 
-	if (!register_all(p, mine))
+	p->refused = !register_all(p, mine);
+	if (p->refused)
 		return false;
 	forget_moved(p, mine, before);
 	if (!p->seen.held)
@@ -385,6 +386,10 @@ static void not_taken(struct rf_pr *p, struct rf_pr_answer *a)
 	if (p->no_pr)
 		say(a, RF_FENCE_UNSUPPORTED, EOPNOTSUPP,
 		    "the device knows no persistent reservations: use another fence");
+	else if (p->refused)
+		say(a, RF_FENCE_UNCERTAIN, EIO,
+		    "no path of %u accepts the registration, commands=%u", p->paths,
+		    p->commands);
 	else if (p->seen_good)
 		say(a, RF_FENCE_UNCERTAIN, EAGAIN,
 		    "the reservation does not settle: %u keys, holder 0x%016" PRIx64
@@ -441,6 +446,7 @@ void rf_pr_take(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a)
 		return;
 	}
 	p->commands = 0;
+	p->refused = false;
 	if (!find_paths(p, a))
 		return;
 	if (!looked_lately(p) && !look(p))

@@ -45,7 +45,7 @@ static int find_volume(const char *name, uint32_t *volume)
 	if (i == config.volumes)
 		return fail(RF_EXIT_NO_SUCH, "no volume '%s' in %s", name, config_path);
 	*volume = i;
-	if (strcmp(config.volume[i].fence, "gate"))
+	if (!rf_config_fenced_by(&config.volume[i], "gate"))
 		return fail(RF_EXIT_CONFIG,
 			    "volume %s has fence = %s: only fence = gate makes a device", name,
 			    config.volume[i].fence);

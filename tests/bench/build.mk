@@ -3,8 +3,9 @@
 
 .PHONY: bench-failover bench-idle bench-commands
 
-bench-failover: all
-	@tests/bench/failover
+# FENCE=reservation: two machines and an iSCSI target, all of them emulated.
+bench-failover: all $(if $(filter reservation,$(FENCE)),$(vm_bin))
+	@$(if $(filter reservation,$(FENCE)),tests/vm/san $(lastword $(VM)) $(or $(KILLS),10),tests/bench/failover $(KILLS))
 
 bench-idle: all
 	@tests/bench/idle

@@ -5,6 +5,7 @@
 #   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest; VM=6.1:hold,driver for some;
 #                                   VM=newest:quick the newest kernel that apt can find
 #   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
+#   make check-san [VM=6.12]      fence = reservation against iSCSI targets, two machines
 #   make torture MINUTES=30         random faults on three nodes with gates, in one VM
 #   make bench-gate [ROUNDS=7]      the gate against dm-linear, in one VM
 
@@ -12,7 +13,7 @@ VM ?= 6.1 6.12
 
 CHECK_LEVELS += check-vm-quick
 
-.PHONY: check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
+.PHONY: check-san check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
 vm_static = $(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
 
 $(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-core.a
@@ -30,7 +31,12 @@ $(B)/vm-bin/rfhammer: tests/vm/hammer.c
 	@mkdir -p $(@D)
 	@$(vm_static)
 
-vm_bin := $(addprefix $(B)/vm-bin/,rfvm rfcycles rfhammer)
+$(B)/vm-bin/rfsan: tests/vm/san.c
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	@$(vm_static)
+
+vm_bin := $(addprefix $(B)/vm-bin/,rfvm rfcycles rfhammer rfsan)
 vm_programs := $(addprefix $(B)/bin/,ringfenced ringfence ringfence-fencer)
 
 check-vm: $(vm_bin) $(vm_programs)
@@ -38,6 +44,9 @@ check-vm: $(vm_bin) $(vm_programs)
 
 check-vm-quick: $(vm_bin) $(vm_programs)
 	@RF_VM_LEVEL=vm-quick RF_VM_SLOW=$(or $(RF_VM_SLOW),3) tests/vm/run $(VM:%=%:quick)
+
+check-san: $(vm_bin) $(vm_programs)
+	@for s in $(VM); do tests/vm/fetch $$s && tests/vm/san $$s || exit 1; done
 
 check-vm-debug: $(vm_bin) $(vm_programs)
 	@RF_VM_LIMIT=1500 RF_VM_SLOW=8 RF_VM_APPEND="rf.cycles=100" tests/vm/run debug:basics,hold,faults,paths,driver,cycles
