@@ -144,6 +144,7 @@ endif
 -include fence/dm/build.mk
 -include tools/build.mk
 -include tools/demo/build.mk
+-include tools/lib/build.mk
 -include tools/systemd/build.mk
 -include tests/build.mk
 -include tests/unit/build.mk
@@ -204,7 +205,7 @@ $(B)/lib/%.so:
 # ---- targets ----
 
 rf_built := $(patsubst %,$(B)/lib/%.a,$(ARCHIVES)) $(patsubst %,$(B)/bin/%,$(PROGRAMS)) \
-	$(patsubst %,$(B)/lib/%.so,$(PLUGINS))
+	$(patsubst %,$(B)/lib/%.so,$(PLUGINS)) $(RF_BUILT_EXTRA)
 rf_tests := $(patsubst %,$(B)/tests/%,$(UNIT_TESTS))
 
 all: $(rf_built)
@@ -227,6 +228,7 @@ check: all
 HEADERS := blob claim control fence format gate key limits metrics reservation rule wire
 MANPAGES := \
 	nbdkit-ringfence-plugin.1 \
+	libringfence.3 \
 	ringfence-format.5 \
 	ringfence.conf.5 \
 	dm-ringfence.7 \
@@ -262,7 +264,7 @@ $(foreach f,$(3),@printf '  %-7s %s\n' INSTALL $(DESTDIR)$(2)/$(notdir $(f)) && 
 )
 endef
 
-install: all
+install: all install-lib
 	$(call rf_install,0644,$(INCLUDEDIR)/ringfence,$(HEADERS:%=include/ringfence/%.h))
 	$(call rf_install,0755,$(SBINDIR),$(addprefix $(B)/bin/,ringfenced ringfence-exporter))
 	$(call rf_install,0755,$(BINDIR),$(filter $(B)/bin/ringfence,$(rf_built)))
@@ -274,7 +276,7 @@ install: all
 	$(call rf_install,0755,$(PLUGINDIR),$(PLUGINS:%=$(B)/lib/%.so))
 	$(call rf_install,0644,$(DATADIR),$(addprefix tools/grafana/,ringfence-alerts.yml ringfence-dashboard.json))
 	$(call rf_install,0644,$(COMPLETIONDIR),tools/completion/ringfence)
-	$(foreach s,1 5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),\
+	$(foreach s,1 3 5 7 8,$(call rf_install,0644,$(MANDIR)/man$(s),\
 		$(addprefix man/,$(filter %.$(s),$(MANPAGES)))))
 
 check-install: all

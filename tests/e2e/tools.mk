@@ -14,4 +14,5 @@ E2E_TESTS += \
 	tests/e2e/disk-repair.sh \
 	tests/e2e/disk-watch.sh \
 	tests/e2e/run.sh \
-	tests/e2e/state.sh
+	tests/e2e/state.sh \
+	tests/e2e/lib.sh
