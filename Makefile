@@ -250,6 +250,7 @@ MANPAGES := \
 	ringfence-run.8 \
 	ringfence-state.8 \
 	ringfence-status.8 \
+	ringfence-tune.8 \
 	ringfence-wipe.8 \
 	ringfence.8 \
 	ringfenced.8

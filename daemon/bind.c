@@ -56,6 +56,7 @@ static void disk_done(void *owner, uint32_t op, uint32_t disk, int status, bool 
 	e.io.data = data;
 	e.io.len = len;
 	rf_bind_event(owner, &e);
+	rf_fit_note(p);
 }
 
 void rf_bind_datagram(void *owner, const uint8_t *data, size_t len)
@@ -178,6 +179,8 @@ void rf_bind_counters(struct rf_timer *t, uint64_t now_ns)
 		if (m->can && settled(m))
 			rf_fencer_ask(m->fencer, &r, COUNTERS_NS);
 	}
+	for (uint32_t i = 0; i < d->parts; i++)
+		rf_fit_judge(d->part[i]);
 	rf_loop_timer(d->loop, t, now_ns + COUNTERS_NS);
 }
 

@@ -39,6 +39,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/guard_record.c \
 	daemon/helper.c \
 	daemon/figures.c \
+	daemon/fit.c \
 	daemon/identity.c \
 	daemon/keep.c \
 	daemon/life.c \

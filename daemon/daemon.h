@@ -11,6 +11,7 @@
 
 #include "area.h"
 #include "config.h"
+#include "fit.h"
 #include "guard.h"
 #include "io/control.h"
 #include "io/disk.h"
@@ -35,6 +36,7 @@ struct part {
 	struct rf_node *node;
 	struct rf_disks *disks;
 	struct rf_timer timer;
+	struct rf_fit fit;
 	bool joined, halted, degraded;
 	bool left; /* nothing of it can land: its slot says FREE, or was never written */
 	char life[RF_LIFE_PATH_BYTES];      /* the mark that it has not left yet */

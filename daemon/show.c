@@ -119,6 +119,8 @@ static void status(void *world, int volume, rf_control_row row, void *client)
 		struct rf_ctl_area r;
 
 		rf_status_area(&r, rf_node_core(p->node), &p->area.super, d->config.node, now);
+		if (p->fit.misfit)
+			r.health |= RF_CTL_HEALTH_MISFIT;
 		if (!row(client, &r, sizeof(r)))
 			return;
 	}

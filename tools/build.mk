@@ -24,6 +24,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_status.c \
 	tools/cmd_timeline.c \
 	tools/cmd_timing.c \
+	tools/cmd_tune.c \
 	tools/cmd_verify.c \
 	tools/cmd_wait.c \
 	tools/cmd_watch.c \
@@ -41,10 +42,12 @@ $(eval $(call rf_program,ringfence,\
 	tools/keep.c \
 	tools/locate.c \
 	tools/mailbox.c \
+	tools/measure.c \
 	tools/opt.c \
 	tools/out.c \
 	tools/past.c \
 	tools/prometheus.c \
+	tools/proposal.c \
 	tools/record.c \
 	tools/repair.c \
 	tools/repair_epoch.c \
@@ -81,6 +84,7 @@ $(eval $(call rf_test,cli,\
 	tools/ctl.c \
 	tools/inequality.c \
 	tools/opt.c \
+	tools/proposal.c \
 	tools/record.c \
 ,librf-core,))
 

@@ -16,13 +16,16 @@
 #define MEASURE_READS 64u
 
 static bool explain;
-static uint32_t rtt_ms = 1;
+static uint32_t rtt_ms;
+static bool rtt_given;
+
+#define RTT_ASSUMED_US 1000u
 
 static const struct opt opts[] = {
 	{"explain", NULL, "also what each value means and every inequality", OPT_FLAG, &explain,
 	 NULL},
-	{"rtt", "TIME", "round trip of the network to count with; default 1ms", OPT_MS, &rtt_ms,
-	 NULL},
+	{"rtt", "TIME", "round trip of the network to count with; default: as measured, or 1ms",
+	 OPT_MS, &rtt_ms, &rtt_given},
 	{0},
 };
 
@@ -31,7 +34,8 @@ struct source {
 	char cluster[RF_NAME_BYTES];
 	char from[320];   /* where the values come from */
 	char r_from[160]; /* and the round trip */
-	uint32_t r_us;
+	uint32_t r_us, rtt_us;
+	const char *rtt_from;
 };
 
 static const struct {
@@ -62,7 +66,8 @@ static void show_text(const struct source *s, struct json_object *doc)
 			       json_object_object_get(doc, values[i].key)),
 		       explain ? "   " : "", explain ? values[i].meaning : "");
 	printf("%-14s %8.4g %%\n", "epsilon", (double)s->timing.epsilon_ppm / 10000);
-	printf("%-14s %8.3f ms   %s\n\n", "R round trip", (double)s->r_us / 1000, s->r_from);
+	printf("%-14s %8.3f ms   %s\n", "R round trip", (double)s->r_us / 1000, s->r_from);
+	printf("%-14s %8.3f ms   %s\n\n", "network", (double)s->rtt_us / 1000, s->rtt_from);
 	for (rule = RF_TIMING_ZERO; explain && rule <= RF_TIMING_EPSILON; rule++) {
 		inequality_text(text, rule, &s->timing, s->r_us);
 		printf("%-4s %s\n", inequality_holds(rule, &s->timing, s->r_us) ? "ok" : "NOT",
@@ -95,11 +100,13 @@ static struct json_object *doc_of(const struct source *s)
 	words_add_timing(doc, &s->timing);
 	out_int(doc, "r_us", s->r_us);
 	out_text(doc, "r_source", s->r_from);
-	out_int(doc, "rtt_ms", rtt_ms);
+	out_int(doc, "rtt_ms", (s->rtt_us + 999) / 1000);
+	out_int(doc, "rtt_us", s->rtt_us);
+	out_text(doc, "rtt_source", s->rtt_from);
 	out_int(doc, "failover_expiry_ms",
-		up_to_ms(rf_timing_failover_expiry_ns(&s->timing, s->r_us, rtt_ms * 1000)));
+		up_to_ms(rf_timing_failover_expiry_ns(&s->timing, s->r_us, s->rtt_us)));
 	out_int(doc, "failover_target_ms",
-		up_to_ms(rf_timing_failover_target_ns(&s->timing, s->r_us, rtt_ms * 1000)));
+		up_to_ms(rf_timing_failover_target_ns(&s->timing, s->r_us, s->rtt_us)));
 	a = out_array(doc, "inequalities");
 	for (rule = RF_TIMING_ZERO; rule <= RF_TIMING_EPSILON; rule++) {
 		struct json_object *o = out_row(a);
@@ -110,6 +117,15 @@ static struct json_object *doc_of(const struct source *s)
 		out_bool(o, "holds", inequality_holds(rule, &s->timing, s->r_us));
 	}
 	return doc;
+}
+
+/* What was asked for, what was measured, or a guess. */
+static void set_rtt(struct source *s, uint32_t measured_us)
+{
+	s->rtt_us = rtt_given ? rtt_ms * 1000 : measured_us ? measured_us : RTT_ASSUMED_US;
+	s->rtt_from = rtt_given     ? "as told by --rtt"
+		      : measured_us ? "worst latest round trip of a heartbeat"
+				    : "assumed: nothing was measured";
 }
 
 static int show(const struct source *s)
@@ -175,6 +191,16 @@ static void from_area(const struct rf_ctl_area *a, struct source *s)
 	s->r_us = a->worst_us;
 }
 
+static uint32_t worst_rtt_us(const struct ctl_status *status, uint32_t area)
+{
+	uint32_t worst = 0;
+
+	for (unsigned i = 0; i < status->nodes; i++)
+		if (status->node[i].area == area && status->node[i].rtt_us > worst)
+			worst = status->node[i].rtt_us;
+	return worst;
+}
+
 static int from_daemon(void)
 {
 	struct ctl_status status;
@@ -184,6 +210,7 @@ static int from_daemon(void)
 
 	for (i = 0; i < status.areas; i++) {
 		from_area(&status.area[i], &s);
+		set_rtt(&s, worst_rtt_us(&status, i));
 		one = show(&s);
 		rc = rc ? rc : one;
 	}
@@ -198,6 +225,7 @@ static int run(int argc, char **argv)
 
 	if (!argc)
 		return from_daemon();
+	set_rtt(&s, 0);
 	rc = from_disk(argc, argv, &s);
 	return rc ? rc : show(&s);
 }

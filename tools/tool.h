@@ -90,6 +90,7 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(repair)         \
 	X(wipe)           \
 	X(timing)         \
+	X(tune)           \
 	X(keygen)         \
 	X(status)         \
 	X(nodes)          \

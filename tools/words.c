@@ -140,7 +140,7 @@ static const char *bits(char buf[WORDS_BYTES], const char *const *names, size_t 
 		if (value >> i & 1)
 			used += (size_t)snprintf(buf + used, WORDS_BYTES - used, "%s%s",
 						 used ? "," : "",
-						 i < count ? names[i] : "unknown");
+						 i < count && names[i] ? names[i] : "unknown");
 	return buf;
 }
 
@@ -153,8 +153,11 @@ const char *words_ways(char buf[WORDS_BYTES], uint32_t ways)
 
 const char *words_health(char buf[WORDS_BYTES], uint32_t health)
 {
-	static const char *const t[] = {"paused",    "barred",  "write-failing", "read-failing",
-					"slow-disk", "stopped", "undrained"};
+	static const char *const t[] = {
+		"paused",    "barred",  "write-failing", "read-failing",
+		"slow-disk", "stopped", "undrained",     [31] = "timing-misfit"};
+
+	_Static_assert(RF_CTL_HEALTH_MISFIT == 1u << 31, "its word");
 
 	return bits(buf, t, COUNT(t), health, "good");
 }

@@ -147,10 +147,13 @@ struct rf_ctl_area {
 	__u8 disks, disks_good, joined, quorum_rule;
 	__u32 heartbeat_ms, suspect_ms, lease_ms, grace_ms, hold_ms, isolation_ms;
 	__u32 slot_timeout_ms, inflight_ms, epsilon_ppm;
-	__u32 health; /* RF_HEALTH_* of this node */
+	__u32 health; /* RF_HEALTH_* of this node, and RF_CTL_HEALTH_* */
 	__u32 write_us, read_us, worst_us;
 	char waiting[RF_CTL_TEXT_BYTES]; /* joining: what for and until when */
 };
+
+/* Not on the disk: the timings do not fit what this daemon measures. */
+#define RF_CTL_HEALTH_MISFIT 0x80000000u
 
 /* What this node is on a volume, in the order of a leadership. */
 enum rf_role {

@@ -21,6 +21,7 @@
 
 #include "../../tools/ctl.h"
 #include "../../tools/inequality.h"
+#include "../../tools/proposal.h"
 #include "../../tools/record.h"
 #include "../../tools/tool.h"
 #include "core/assert.h"
@@ -257,6 +258,27 @@ static void long_names(void **state)
 	assert_int_equal(ctl_request(&request, RF_CTL_VOLUME, name), 0);
 }
 
+/* A fast disk gets the profile fast; every disk up to a limit gets what fits it. */
+static void proposals_fit(void **state)
+{
+	struct rf_timing fast, to;
+	uint32_t r_us;
+
+	(void)state;
+	assert_true(rf_timing_profile("fast", &fast));
+	assert_true(proposal_make(&to, &fast, proposal_r_us(1000), 500));
+	assert_memory_equal(&to, &fast, sizeof(to));
+	for (r_us = 1; r_us < 60000000; r_us = r_us * 3 / 2 + 1) {
+		assert_true(proposal_make(&to, &fast, r_us, 100000));
+		assert_true(to.heartbeat_ms * 1000ull >= 4ull * r_us);
+		assert_int_equal(to.grace_ms, fast.grace_ms);
+		assert_int_equal(rf_timing_check(&to, r_us), RF_TIMING_OK);
+	}
+	assert_false(proposal_make(&to, &fast, 2000000000, 1000));
+	assert_int_equal(proposal_r_us(UINT32_MAX), UINT32_MAX);
+	assert_int_equal(proposal_r_us(7), 7 * PROPOSAL_HEADROOM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +286,7 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(walk_covers_the_area),
 		cmocka_unit_test(inequalities_agree),
+		cmocka_unit_test(proposals_fit),
 		cmocka_unit_test(control_socket),
 		cmocka_unit_test(long_names),
 	};
