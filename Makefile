@@ -251,6 +251,7 @@ MANPAGES := \
 	ringfence-state.8 \
 	ringfence-status.8 \
 	ringfence-tune.8 \
+	ringfence-watch.8 \
 	ringfence-wipe.8 \
 	ringfence.8 \
 	ringfenced.8
