@@ -238,17 +238,18 @@ static bool successor(const struct past *p, unsigned n)
 
 uint64_t past_end_ns(const struct past *p, unsigned n)
 {
-	const struct rf_history *h = &p->entry[n];
+	const struct rf_history *h = &p->entry[n], *next;
 	uint64_t began;
 
-	if (h->end_unix_ns)
-		return h->end_unix_ns;
 	if (!successor(p, n))
-		return 0;
+		return h->end_unix_ns;
+	next = h + 1;
+	/* A frozen node writes its end when it wakes up: long after it could lead. */
+	if (h->end_unix_ns && h->end_unix_ns <= next->start_unix_ns)
+		return h->end_unix_ns;
 	/* It died, or could not write: at the latest when the next one was under way. */
-	began = past_change_us(&p->entry[n + 1]) * 1000;
-	return p->entry[n + 1].start_unix_ns > began ? p->entry[n + 1].start_unix_ns - began
-						     : 0;
+	began = past_change_us(next) * 1000;
+	return next->start_unix_ns > began ? next->start_unix_ns - began : 0;
 }
 
 bool past_leads(const struct past *p, unsigned n)

@@ -45,7 +45,8 @@ const char *past_phase_name(enum past_phase p);
 uint32_t past_phase_us(const struct rf_history *h, enum past_phase p);
 /* From the suspicion to active. */
 uint64_t past_change_us(const struct rf_history *h);
-/* When it ended: by its own word, else when its successor's campaign began, else 0. */
+/* When it ended: by its own word unless that came late, else when its successor's campaign
+ * began, else 0. */
 uint64_t past_end_ns(const struct past *p, unsigned n);
 const char *past_ended(const struct past *p, unsigned n);
 /* The newest entry that its owner has not ended, while the epoch sector says it holds. */

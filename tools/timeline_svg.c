@@ -19,7 +19,7 @@
 #define LANE 34
 #define ROW 30
 #define BARS_LEFT 480
-#define BARS_RIGHT 250
+#define BARS_RIGHT 290
 #define BARS (WIDTH - BARS_LEFT - BARS_RIGHT)
 
 /* Distinct without red and green side by side; of nodes by id, of phases in order. */

@@ -56,3 +56,11 @@ expect_exit 65 rf history "$image"
 said '^1 entries are unreadable'
 said '1 records are unreadable'
 [ "$(grep -c ' san-' "$LAB/out")" = 9 ] || lab_fail "not 9 of 10 are shown"
+
+# A node that was frozen writes its end when it wakes up: it did not lead until then.
+truncate -s 4M "$LAB_DISKS/late"
+expect_exit 0 make_area "$LAB_DISKS/late"
+seed_past "$LAB_DISKS/late"
+seed "$LAB_DISKS/late" history 0 4 end_unix_ns=$(((1796000000 + 12500) * 1000000000))
+expect_exit 0 rf --json history "$LAB_DISKS/late"
+grep -A20 '"epoch": 4,' "$LAB/out" | grep -q '"led_ms": 3000[0-9]*,$' || lab_fail "a late end counts"

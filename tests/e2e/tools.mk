@@ -13,6 +13,7 @@ E2E_TESTS += \
 	tests/e2e/disk-wipe.sh \
 	tests/e2e/disk-repair.sh \
 	tests/e2e/disk-watch.sh \
+	tests/e2e/night-shift.sh \
 	tests/e2e/run.sh \
 	tests/e2e/state.sh \
 	tests/e2e/lib.sh
