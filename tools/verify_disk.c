@@ -103,6 +103,33 @@ static void check_twins(const struct disk_set *set, struct findings *out, int i)
 	}
 }
 
+/* Only format writes them, both at once: they differ in nothing but their part. */
+static void check_both_supers(const struct disk_set *set, struct findings *out, int i)
+{
+	const struct disk *d = &set->disk[i];
+	struct record first = {.kind = RF_KIND_SUPERBLOCK};
+	struct record copy = {
+		.kind = RF_KIND_SUPERBLOCK, .part = 1, .offset_bytes = rf_geo_copy(&d->super)};
+	uint8_t again[RF_RECORD_BYTES];
+	void *a = disk_buffer(RF_STRIDE_MIN), *b = disk_buffer(RF_STRIDE_MIN);
+	struct rf_super s;
+
+	if (!disk_record(d, &first, a) && !disk_record(d, &copy, b) &&
+	    record_verdict(a, &d->super, &first) == RF_RECORD_OK &&
+	    record_verdict(b, &d->super, &copy) == RF_RECORD_OK &&
+	    rf_super_decode(b, &s) == RF_RECORD_OK) {
+		rf_super_encode(again, &s, 0);
+		if (memcmp(a, again, RF_RECORD_BYTES)) {
+			finding_add(out, set, SEV_DAMAGE, i, &copy,
+				    "says something else than the superblock");
+			finding_todo(out, "one of them is from another time: nodes obey the "
+					  "superblock; when no node runs, format anew");
+		}
+	}
+	free(a);
+	free(b);
+}
+
 void verify_disks(const struct disk_set *set, struct findings *out)
 {
 	unsigned i;
@@ -112,6 +139,7 @@ void verify_disks(const struct disk_set *set, struct findings *out)
 		check_fit(set, out, (int)i);
 		check_sectors(set, out, (int)i);
 		check_twins(set, out, (int)i);
+		check_both_supers(set, out, (int)i);
 	}
 	if (set->count < set->super.disk_count) {
 		finding_add(out, set, SEV_NOTE, -1, NULL,

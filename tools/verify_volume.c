@@ -139,6 +139,30 @@ static void check_decision(struct view *w)
 		     "of the area and report it");
 }
 
+/* §5: a sector is written only after its epoch was decided, by a vote in that instance or
+ * a later one; when all ballots are readable one of them must know of it. */
+static void check_unvoted(struct view *w)
+{
+	struct record r = epoch_of(w);
+	uint64_t highest = 0;
+	uint32_t i;
+
+	for (i = 1; i <= w->set->super.id.nodes; i++) {
+		if (!w->ballot_good[i])
+			return;
+		if (w->ballot[i].instance > highest)
+			highest = w->ballot[i].instance;
+	}
+	if (!w->epoch_good || w->epoch.epoch <= highest)
+		return;
+	finding_add(w->out, w->set, SEV_DAMAGE, 0, &r,
+		    "names epoch %" PRIu64 ", no ballot knows an epoch above %" PRIu64,
+		    w->epoch.epoch, highest);
+	finding_todo(w->out,
+		     "ballots are older than the sector: were they restored from a copy? "
+		     "Promises are lost: stop all nodes, keep an image, format anew");
+}
+
 /* §6: a slow winner may turn the sector back; its owner repairs that by itself. */
 static void check_turned_back(struct view *w)
 {
@@ -313,6 +337,7 @@ static void check_volume(struct view *w)
 	load_claims(w);
 	for (i = 1; i <= w->set->super.id.nodes; i++)
 		check_ballot_numbers(w, i);
+	check_unvoted(w);
 	check_decision(w);
 	check_turned_back(w);
 	check_released(w);

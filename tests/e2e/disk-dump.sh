@@ -10,11 +10,12 @@ good=$LAB_DEV
 expect_exit 0 make_area "$good"
 
 # Unreadable.
-for command in dump slots verify probe timing; do
-	expect_exit 74 rf "$command" "$LAB_DISKS/absent"
+for command in dump slots verify probe timing history timeline repair wipe 'watch --once' "image --to $LAB_DISKS/to"; do
+	# shellcheck disable=SC2086 # options of its own
+	expect_exit 74 rf $command "$LAB_DISKS/absent"
 	said 'No such file'
-	expect_exit 74 rf "$command" "$LAB_DISKS"
-	expect_exit 74 rf "$command" /dev/null
+	expect_exit 74 rf $command "$LAB_DISKS"
+	expect_exit 74 rf $command /dev/null
 done
 if command -v setpriv >/dev/null; then
 	cp "$LAB_DISKS/good" "$LAB/private"
@@ -28,8 +29,9 @@ fi
 
 # Foreign: zeros, noise, another filesystem.
 lab_disk zeros 32
-for command in dump slots verify probe timing; do
-	expect_exit 2 rf "$command" "$LAB_DEV"
+for command in dump slots verify probe timing history timeline repair wipe 'watch --once' "image --to $LAB_DISKS/to"; do
+	# shellcheck disable=SC2086 # options of its own
+	expect_exit 2 rf $command "$LAB_DEV"
 	said 'not ours'
 done
 dd if=/dev/urandom of="$LAB_DEV" bs=1M count=32 conv=fsync status=none

@@ -101,6 +101,26 @@ LAB_LOOPS+=("$big")
 expect_exit 2 rf verify "$big"
 said 'sectors of 4096'
 
+# A superblock and a copy of two times.
+fresh
+"$LAB_BIN/rf-seed" "$x" copy 0 2000
+expect_exit 1 rf verify "$x"
+said 'superblock copy.*says something else than the superblock'
+# Together: a sector that no ballot knows of; released, with an open gate.
+. "$(dirname "$0")/../lib/seeded.sh"
+fresh
+seed_past "$x"
+expect_exit 0 rf verify "$x"
+seed "$x" ballot 0 1 instance=0 mbal=0 bal=0 value_node=0 value_incarnation=0
+expect_exit 1 rf verify "$x"
+said 'epoch of volume 0.*names epoch 11, no ballot knows an epoch above 0'
+fresh
+seed_past "$x"
+seed "$x" slot 0 1 generation=1 incarnation=$((1000 + 16 + 11)) gate_open=1 state=0x892f902b
+seed "$x" epoch 0 0 state=0x96ab1c72
+expect_exit 1 rf verify "$x"
+said 'says released, but the slot of its owner, node 1, says its gate is open'
+
 # JSON has every key, also of a finding without a record.
 fresh
 scribble "$x" $((slot1 * 4096 + 300)) torn

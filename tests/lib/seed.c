@@ -3,7 +3,7 @@
  * rf-seed IMAGE KIND VOLUME INDEX [FIELD=VALUE...]
  *
  * For tests of the disk commands: writes one good record into an area, as a daemon
- * would have left it. KIND is slot, epoch, ballot, history or volume; fields that are
+ * would have left it. KIND is slot, epoch, ballot, history, volume or copy; fields that are
  * not named keep what lies there. VOLUME is 0 for a slot, INDEX the node or entry.
  */
 #include <fcntl.h>
@@ -150,7 +150,14 @@ int main(int argc, char **argv)
 	ONE(ballot, rf_geo_ballot(&s, volume, index), volume, index)
 	ONE(history, rf_geo_history(&s, volume, index), volume, index)
 	ONE(volume, rf_geo_volume(&s, volume), volume)
-	die("no such kind");
+	if (!strcmp(argv[2], "copy")) {
+		/* of the superblock, with another lease: INDEX in ms */
+		at = rf_geo_copy(&s);
+		s.timing.lease_ms = index;
+		rf_super_encode(raw, &s, 1);
+	} else {
+		die("no such kind");
+	}
 	if (pwrite(fd, raw, sizeof(raw), (off_t)at) != sizeof(raw) || fsync(fd))
 		die("write");
 	return 0;
