@@ -238,7 +238,7 @@ MANPAGES := \
 	ringfence-timing.7 \
 	fence_ringfence.8 \
 	ringfence-attach.8 \
-	ringfence-dump.8 \
+	ringfence-doctor.8 ringfence-dump.8 \
 	ringfence-exporter.8 \
 	ringfence-fence.8 \
 	ringfence-fencer.8 \

@@ -4,6 +4,7 @@
 $(eval $(call rf_program,ringfence,\
 	tools/alive.c \
 	tools/cmd_attach.c \
+	tools/cmd_doctor.c \
 	tools/cmd_dump.c \
 	tools/cmd_events.c \
 	tools/cmd_fence.c \
@@ -32,6 +33,10 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_work.c \
 	tools/ctl.c \
 	tools/disk.c \
+	tools/doctor_disk.c \
+	tools/doctor_host.c \
+	tools/doctor_net.c \
+	tools/doctor_scsi.c \
 	tools/field.c \
 	tools/field_table.c \
 	tools/format_plan.c \

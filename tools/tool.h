@@ -109,6 +109,7 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(fence)          \
 	X(unfence)        \
 	X(confirm_fenced) \
+	X(doctor)         \
 	X(state)          \
 	X(work)           \
 	X(nbd_name)

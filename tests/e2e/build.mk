@@ -44,6 +44,7 @@ E2E_TESTS := \
 	tests/e2e/service.sh \
 	tests/e2e/answers.sh \
 	tests/e2e/tune.sh \
+	tests/e2e/doctor.sh \
 	tests/e2e/ocf.sh
 
 CHECK_LEVELS += check-e2e
