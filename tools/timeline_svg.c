@@ -373,7 +373,7 @@ static void page_head(struct page *p, const struct disk_set *set, const struct p
 		".inbar{font-size:11px;fill:#fff;font-weight:bold}"
 		".total{font-weight:bold}.grid{stroke:#d8dee4;stroke-width:1}"
 		".axis{stroke:#8c959f;stroke-width:1}</style>\n",
-		WIDTH, height, WIDTH, height);
+		(unsigned)WIDTH, height, (unsigned)WIDTH, height);
 	box(p, 0, 0, WIDTH, height, "#ffffff", 0);
 	snprintf(words, sizeof(words), "cluster %s: who led when", set->super.cluster_name);
 	text(p, 24, 30, "sub", "start", words);

@@ -307,7 +307,7 @@ static void add_nodes(struct json_object *doc, const struct watch *w, bool rever
 		      uint64_t now)
 {
 	struct json_object *a = out_array(doc, "nodes");
-	uint32_t ids[RF_NODES_MAX], count = 0, i;
+	uint32_t ids[RF_NODES_MAX] = {0}, count = 0, i;
 
 	for (i = 1; i <= w->set->super.id.nodes; i++)
 		if (shown(&w->node[i]))

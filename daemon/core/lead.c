@@ -8,7 +8,7 @@
  */
 #include "state.h"
 
-#define FRUITLESS_MAX 5u
+#define FRUITLESS_MAX 3u
 #define HOOK_BIT(h) ((uint8_t)(1u << (h)))
 
 /* ---- history ---- */
@@ -147,10 +147,10 @@ void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint
 				      .worked = worked,
 				      .quiet = !worked,
 				      .by_epoch = ended_by(v, cause)};
-	/* each leadership costs an epoch: one that never became active again is tried
-	 * less and less often */
+	/* each leadership costs an epoch: one whose gate refuses is tried less often, but
+	 * soon enough to be there when the gate works again */
 	v->holdoff_ns = c->now + (holdoff(c, cause) << v->fruitless);
-	v->fruitless += v->fruitless < FRUITLESS_MAX;
+	v->fruitless += cause == RF_CAUSE_GATE && v->fruitless < FRUITLESS_MAX;
 	v->history.end_cause = cause;
 	revoke(c, v); /* §8: the gate first */
 	rf_slot_change(c);
