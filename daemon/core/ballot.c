@@ -127,7 +127,7 @@ static enum finding examine(struct rf_core *c, struct volume *v, const uint8_t *
 
 	if (rf_epoch_decode(region, &c->super.id, v->number, &sector) != RF_RECORD_OK)
 		return FIND_UNREADABLE;
-	if (RF_RULE(SECTOR_STOP, sector.epoch >= epoch))
+	if (RF_RULE(LATER_STOP, sector.epoch >= epoch))
 		return FIND_LATER;
 	for (uint32_t j = 1; j <= c->nodes; j++) {
 		const uint8_t *at = region + (uint64_t)j * c->super.id.stride_bytes;

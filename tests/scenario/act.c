@@ -303,9 +303,15 @@ static void hooks(struct script *s)
 	s->w->atlas.hook_fail_ppm = fails(s);
 }
 
+/* Those that fail may carry a revoke out all the same; mute ones never do. */
 static void fences(struct script *s)
 {
-	s->w->atlas.fence_fail_ppm = fails(s);
+	const char *how = next_word(s, "fail, mute or work");
+
+	s->w->atlas.mute_fences = !strcmp(how, "mute");
+	s->w->atlas.fence_fail_ppm = strcmp(how, "work") ? 1000000 : 0;
+	if (strcmp(how, "fail") && strcmp(how, "mute") && strcmp(how, "work"))
+		fail(s, "fences fail, are mute or work");
 }
 
 /* A gate that finds out by itself that it must shut. */

@@ -112,8 +112,9 @@ struct atlas {
 	/* the host does not know that an earlier life crashed (its /run is gone):
 	 * records may go back, and still no stale write may land */
 	bool forgetful;
-	bool theft;    /* daemons stand still so long that another host takes their id */
-	bool scripted; /* no faults of its own: a scenario drives it */
+	bool theft;       /* daemons stand still so long that another host takes their id */
+	bool mute_fences; /* a revoke that fails was never carried out */
+	bool scripted;    /* no faults of its own: a scenario drives it */
 };
 
 /* Draw the mix of a seed. profile NULL: the whole swarm. 0, or -1: no such one. */

@@ -223,7 +223,8 @@ static void serve(struct world *w, struct host *h, uint32_t volume,
 {
 	if (w->phase == PHASE_FAULTS && rng_ppm(&w->rng, w->atlas.fence_fail_ppm)) {
 		/* it says so, though it may have been done */
-		if (r->verb != RF_FENCE_REVOKE || w->atlas.scripted || !rng_below(&w->rng, 2)) {
+		if (r->verb != RF_FENCE_REVOKE || w->atlas.mute_fences ||
+		    !rng_below(&w->rng, 2)) {
 			fence_answer(w, h, r->life, volume, r->verb, r->epoch,
 				     rng_below(&w->rng, 2) ? RF_FENCE_FAILED
 							   : RF_FENCE_UNCERTAIN);

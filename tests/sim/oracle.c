@@ -31,6 +31,7 @@ void oracle_free(struct world *w)
 	free(o->twice_since);
 	free(o->resumed);
 	free(o->outlived);
+	free(o->waits);
 	free(o->leader);
 	free(o->leader_epoch);
 	free(o);
@@ -54,6 +55,7 @@ static void allocate(struct world *w)
 	o->paused = array(h, sizeof(*o->paused));
 	o->twice_since = array(h, sizeof(*o->twice_since));
 	o->resumed = array(h, sizeof(*o->resumed));
+	o->waits = array((size_t)h * v, sizeof(*o->waits));
 	o->outlived = array((size_t)h * v, sizeof(*o->outlived));
 	o->leader = array(v, sizeof(*o->leader));
 	o->leader_epoch = array(v, sizeof(*o->leader_epoch));
@@ -132,6 +134,8 @@ void oracle_born(struct world *w, struct host *h)
 {
 	w->oracles->resumed[h->index] = w->now;
 	w->oracles->twice_since[h->index] = 0;
+	for (uint32_t v = 0; v < w->super.volumes; v++)
+		w->oracles->waits[h->index * w->super.volumes + v] = (struct waits){0};
 	for (uint32_t v = 0; v < w->super.volumes; v++)
 		if (rng_below(&w->rng, 3))
 			h->gate[v].opener = false; /* the mount of the dead life is gone */

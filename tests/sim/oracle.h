@@ -49,6 +49,11 @@ struct claim_seen { /* what a host read under the epoch it claims or leads */
 	bool superseded; /* by the letter of §6 */
 };
 
+struct waits { /* of a host that led a volume, and lost it again and again */
+	uint32_t fruitless;
+	uint64_t until; /* lets others campaign first */
+};
+
 struct oracles {
 	uint64_t *landed;    /* by volume: highest epoch on the medium */
 	uint64_t *highest;   /* by volume: highest epoch decided */
@@ -61,6 +66,7 @@ struct oracles {
 	uint64_t *paused;           /* by host: last time it stood still */
 	uint64_t *twice_since;      /* by host: two lives of one id since */
 	uint64_t *resumed;          /* by host: last time it was paused */
+	struct waits *waits;        /* [host * volumes + volume] */
 	uint64_t *outlived;         /* [host * volumes + volume]: another leads later, since */
 	uint32_t *leader;           /* by volume, when faults are over: host + 1 */
 	uint64_t *leader_epoch;

@@ -7,6 +7,34 @@
  */
 #include "oracle.h"
 
+/* A leadership that never became active is tried less and less often, up to 2^5 times
+ * the hold-off (lead.c): a gate that somebody still has open, a hook that refuses. */
+static void count_fruitless(struct world *w, const struct host *h, const struct rf_decision *d)
+{
+	struct waits *x = &w->oracles->waits[h->index * w->super.volumes + d->volume];
+	uint64_t suspect = w->super.timing.suspect_ms * RF_MS_NS;
+
+	if (d->code == RF_SAY_ACTIVE) {
+		x->fruitless = 0;
+		return;
+	}
+	x->until = w->now + ((d->a == RF_CAUSE_RECONCILE ? 11 : 5) * suspect << x->fruitless);
+	x->fruitless += x->fruitless < 5;
+}
+
+static uint64_t held_off(const struct world *w)
+{
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < w->hosts * w->super.volumes; i++) {
+		const struct waits *x = &w->oracles->waits[i];
+
+		if (x->fruitless > 1 && x->until > w->now && x->until - w->now > longest)
+			longest = x->until - w->now;
+	}
+	return longest;
+}
+
 /* What faults left behind delays the first campaign: a join that watches its slot
  * and drains old gates, a vote round, the hold-off of one that left by itself. */
 uint64_t oracle_live_bound(const struct world *w)
@@ -20,8 +48,9 @@ uint64_t oracle_live_bound(const struct world *w)
 		wait = t->inflight_ms * ms;
 	if (t->slot_timeout_ms * ms > wait)
 		wait = t->slot_timeout_ms * ms;
-	return wait + (t->lease_ms + t->grace_ms) * ms + /* §3: watch, then drain */
-	       t->slot_timeout_ms * ms +                 /* §4: silent slots stop counting */
+	return held_off(w) + wait +
+	       (t->lease_ms + t->grace_ms) * ms + /* §3: watch, then drain */
+	       t->slot_timeout_ms * ms +          /* §4: silent slots stop counting */
 	       (10ull * t->suspect_ms + 6ull * t->heartbeat_ms) * ms + /* hold-off, settling */
 	       3 * rf_timing_failover_expiry_ns(t, r_us, rtt_us);
 }
@@ -76,6 +105,8 @@ void oracle_live_said(struct world *w, struct host *h, const struct rf_decision 
 			violate(w, "live", "n%u joins on host %u while it lives on host %u",
 				h->id, h->index, other->index);
 	}
+	if (d->code == RF_SAY_LOSING || d->code == RF_SAY_ACTIVE)
+		count_fruitless(w, h, d);
 	if (d->code == RF_SAY_LOSING && w->phase == PHASE_STEADY)
 		violate(w, "live", "n%u loses epoch %llu of vol=%u in peace", h->id,
 			(unsigned long long)d->epoch, d->volume);
