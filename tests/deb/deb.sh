@@ -82,6 +82,9 @@ expect_exit 0 inside sh -c 'env -i /usr/lib/ocf/resource.d/ringfence/volume meta
 expect_exit 0 inside dkms status
 said_of '^ringfence/'
 expect_exit 0 inside sh -c 'echo "#include <ringfence/format.h>" | gcc -fsyntax-only -x c -'
+expect_exit 0 inside sh -c 'echo "#include <ringfence/ringfence.h>
+int main(void) { return 0; }" | gcc -x c - -o /tmp/rf-deb $(pkg-config --cflags --libs libringfence) &&
+	/tmp/rf-deb; rc=$?; rm -f /tmp/rf-deb; exit $rc'
 for file in $(cd "$debs/work" && find stage -name '*.service' -printf '/%P '); do
 	! command -v systemd-analyze >/dev/null ||
 		expect_exit 0 inside systemd-analyze verify --man=no "$file"
