@@ -89,7 +89,7 @@ void rf_keep_load(struct daemon *d, uint32_t volume, uint64_t epoch)
 }
 
 /* Whether this node may speak for the leader now, in the epoch asked for. */
-static uint32_t may(struct daemon *d, uint32_t volume, uint64_t epoch, enum rf_role from,
+static uint32_t may(struct daemon *d, uint32_t volume, uint64_t epoch,
 		    char text[RF_CTL_TEXT_BYTES])
 {
 	struct managed *m = &d->managed[volume];
@@ -111,11 +111,6 @@ static uint32_t may(struct daemon *d, uint32_t volume, uint64_t epoch, enum rf_r
 		return answer(text, RF_EXIT_LEASE_LOST,
 			      "the lease of %s has run out and is not renewed yet: the quorum "
 			      "disk is slow",
-			      name);
-	if (v.role < from)
-		return answer(text, RF_EXIT_AGAIN,
-			      "%s is being reconciled: what it keeps can be changed as soon as "
-			      "this node is active, from the promote hook on",
 			      name);
 	if (m->keep.bad)
 		return answer(text, RF_EXIT_BAD_DATA,
@@ -175,7 +170,7 @@ uint32_t rf_keep_read(void *world, uint32_t verb, uint32_t volume, rf_control_ro
 		      void *client, char text[RF_CTL_TEXT_BYTES])
 {
 	struct daemon *d = world;
-	uint32_t code = may(d, volume, 0, RF_ROLE_RECONCILING, text);
+	uint32_t code = may(d, volume, 0, text);
 
 	if (code)
 		return code;
@@ -275,7 +270,7 @@ uint32_t rf_keep_change(void *world, const struct rf_ctl_request *q, uint32_t vo
 	const struct rf_ctl_work_arg *arg = data;
 	struct daemon *d = world;
 	const char *wrong = NULL;
-	uint32_t code = may(d, volume, q->epoch, RF_ROLE_ACTIVE, text);
+	uint32_t code = may(d, volume, q->epoch, text);
 
 	if (code)
 		return code;
@@ -294,7 +289,7 @@ static uint32_t verdict(struct daemon *d, uint32_t volume, bool committed,
 			char text[RF_CTL_TEXT_BYTES])
 {
 	struct rf_keep *k = &d->managed[volume].keep;
-	uint32_t code = may(d, volume, k->epoch, RF_ROLE_ACTIVE, text);
+	uint32_t code = may(d, volume, k->epoch, text);
 
 	if (committed && !code)
 		return answer(text, RF_EXIT_YES, "%s", k->said);

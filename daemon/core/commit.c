@@ -47,7 +47,7 @@ static void write_half(struct rf_core *c, struct volume *v)
 	/* over the older one */
 	k->half = newer(k->half_epoch[0], k->half_version[0], k->half_epoch[1],
 			k->half_version[1]);
-	rf_assert(v->role == RF_ROLE_LOADING || v->role == RF_ROLE_ACTIVE);
+	rf_assert(v->role >= RF_ROLE_LOADING && v->role <= RF_ROLE_ACTIVE);
 	rf_assert(newer(v->my_epoch, k->version, k->half_epoch[k->half],
 			k->half_version[k->half]));
 	k->writing = true;
@@ -87,8 +87,9 @@ void rf_commit_put(struct rf_core *c, struct volume *v, const uint8_t *data, uin
 {
 	struct commit *k = &v->commit;
 
-	if (v->role != RF_ROLE_ACTIVE || k->writing || len > rf_geo_payload_bytes(&c->super) ||
-	    (len && !data)) {
+	/* reconciling, too: that is when what is left of the work is ended (§8) */
+	if (v->role < RF_ROLE_RECONCILING || v->role > RF_ROLE_ACTIVE || k->writing ||
+	    len > rf_geo_payload_bytes(&c->super) || (len && !data)) {
 		refuse(c, v);
 		return;
 	}

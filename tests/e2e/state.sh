@@ -10,7 +10,24 @@ keys() {
 	tool "$1" --json work list "$LAB_VOLUME" | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" | xargs
 }
 
+# The reconcile hook of node 2 ends one piece of what its predecessor left.
+lab_conf_more() {
+	[ "$1" = 2 ] || return 0
+	cat <<-END
+		[hooks]
+		dir = $LAB/hooks
+	END
+}
+
 lab_begin 2 --quorum survivors
+mkdir -m 755 "$LAB/hooks"
+cat >"$LAB/hooks/10-end" <<END
+#!/bin/sh
+[ "\$1" = reconcile ] || exit 0
+grep -q left "\$RINGFENCE_WORK_FILE" || exit 0
+"$LAB_BIN/ringfence" --socket "$LAB/node2.sock" work end "\$2" left:1
+END
+chmod 755 "$LAB/hooks/10-end"
 lab_target
 lab_nodes 1
 must 8 "node 1 leads" lab_leads 1
@@ -71,6 +88,8 @@ expect_exit 110 tool 2 work begin "$LAB_VOLUME" x
 tool 2 work list --device "$LAB_AREA" "$LAB_VOLUME" | grep -q 'copy:7 .*copy of segment 7' ||
 	lab_fail "work of the disk"
 expect_exit 105 tool 2 state get --device "$LAB_AREA" other
+
+expect_exit 0 tool 1 work begin "$LAB_VOLUME" left:1
 
 # The leader dies over its work: the next one finds both, and begins it again.
 lab_kill_node 1

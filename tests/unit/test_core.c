@@ -515,6 +515,31 @@ static void a_drain_is_tried_until_it_is_done(void **state)
 	until_role(w, RF_ROLE_FOLLOWER);
 }
 
+/* §8 reconcile: what an earlier leader left undone can be ended there, durably. */
+static void a_state_is_put_while_reconciling(void **state)
+{
+	struct world *w = *state;
+	struct rf_event resign = {.kind = RF_EV_ADMIN, .admin = {.verb = RF_ADMIN_RESIGN}};
+	struct rf_event put = {.kind = RF_EV_ADMIN,
+			       .admin = {.verb = RF_ADMIN_STATE_PUT,
+					 .data = (const uint8_t *)"done",
+					 .len = 4}};
+
+	step(w, &put);
+	until_said(w, RF_SAY_STATE_COMMITTED);
+	step(w, &resign);
+	until_role(w, RF_ROLE_FOLLOWER);
+	forget(w);
+	step(w, &put); /* this node leads no more */
+	assert_true(w->said[RF_SAY_STATE_REFUSED]);
+	until_role(w, RF_ROLE_RECONCILING);
+	forget(w);
+	step(w, &put);
+	until_said(w, RF_SAY_STATE_COMMITTED); /* the hook has not been answered yet */
+	assert_int_equal(role(w), RF_ROLE_RECONCILING);
+	until_role(w, RF_ROLE_ACTIVE);
+}
+
 /* An operator's pause, a shutdown: a claim under way ends, nothing is led. */
 static void a_claim_ends_when_it_is_not_wanted(void **state)
 {
@@ -656,6 +681,7 @@ int main(void)
 		TEST(answers_to_nothing_change_nothing),
 		TEST(failed_writes_are_survived),
 		TEST(a_drain_is_tried_until_it_is_done),
+		TEST(a_state_is_put_while_reconciling),
 		TEST(a_claim_ends_when_it_is_not_wanted),
 		TEST(a_node_shows_itself),
 		TEST(states_are_put_one_by_one),
