@@ -47,12 +47,49 @@ static void now_of(void *world, uint32_t volume, struct rf_control_now *now)
 				       .deadline_ns = v.lease_ns};
 }
 
-static bool node_known(void *world, uint32_t volume, uint32_t node)
+/*
+ * Why a node that exists could not take a volume over now, or NULL. Only what is known
+ * here: a release to a node that is gone would leave the volume to whoever is next.
+ */
+static const char *unfit(const struct part *p, uint32_t node)
 {
-	struct managed *m = managed_of(world, volume);
+	uint64_t now = rf_loop_clock_ns(), last;
+	struct rf_core_peer peer;
 
-	return node >= 1 && node <= m->part->area.super.id.nodes &&
-	       node != m->part->daemon->config.node;
+	rf_core_peer(rf_node_core(p->node), node, &peer);
+	last = peer.net_ns > peer.disk_ns ? peer.net_ns : peer.disk_ns;
+	if (peer.state != RF_SLOT_JOINED)
+		return "has not joined";
+	if (!last || (now > last && now - last >= p->area.super.timing.suspect_ms * RF_MS_NS))
+		return "is silent: it is gone, or not back yet";
+	if (peer.health & RF_HEALTH_STOPPED)
+		return "obeyed a stop order: restart its ringfenced";
+	if (peer.health & RF_HEALTH_PAUSED)
+		return "is paused: `ringfence resume` there";
+	if (peer.health & RF_HEALTH_BARRED)
+		return "is barred by its health check";
+	if (peer.health & RF_HEALTH_WRITE_FAILING)
+		return "cannot write to the quorum disk";
+	return NULL;
+}
+
+static uint32_t heir(void *world, uint32_t volume, uint32_t node, char text[RF_CTL_TEXT_BYTES])
+{
+	const struct part *p = managed_of(world, volume)->part;
+	const char *why;
+
+	if (node < 1 || node > p->area.super.id.nodes || node == p->daemon->config.node) {
+		snprintf(text, RF_CTL_TEXT_BYTES,
+			 "node %u cannot take %s: see `ringfence nodes`", node,
+			 name_of(world, volume));
+		return RF_EXIT_NO_SUCH;
+	}
+	why = unfit(p, node);
+	if (!why)
+		return RF_EXIT_YES;
+	snprintf(text, RF_CTL_TEXT_BYTES, "node %u %s; %s stays here", node, why,
+		 name_of(world, volume));
+	return RF_EXIT_AGAIN;
 }
 
 /* ---- rows ---- */
@@ -172,7 +209,7 @@ static int admin(void *world, uint32_t verb, uint32_t volume, uint32_t node)
 const struct rf_control_ops rf_show_control_ops = {.find = find,
 						   .name = name_of,
 						   .now = now_of,
-						   .node = node_known,
+						   .heir = heir,
 						   .status = status,
 						   .admin = admin,
 						   .quiet = rf_bind_control_quiet,

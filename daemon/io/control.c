@@ -150,19 +150,21 @@ static void serve_quiet(struct rf_control *c, struct client *k, const struct rf_
 static void serve_leave(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
 {
 	struct rf_control_now now = {0};
+	char text[RF_CTL_TEXT_BYTES] = "";
 	int v = rf_client_find(c, k, q), r;
+	uint32_t no = 0;
 
 	if (v < 0)
 		return;
-	if (q->verb == RF_CTL_HANDOVER && !c->ops.node(c->ops.world, (uint32_t)v, q->node)) {
-		rf_client_done(k, RF_EXIT_NO_SUCH,
-			       "node %u cannot take %s: see `ringfence nodes`", q->node,
-			       q->volume);
-		return;
-	}
 	c->ops.now(c->ops.world, (uint32_t)v, &now);
 	if (!rf_role_leads(now.role)) {
 		rf_client_done(k, RF_EXIT_NO, "this node does not lead %s", q->volume);
+		return;
+	}
+	if (q->verb == RF_CTL_HANDOVER)
+		no = c->ops.heir(c->ops.world, (uint32_t)v, q->node, text);
+	if (no) {
+		rf_client_done(k, no, "%s", text);
 		return;
 	}
 	/* Waits before asking: the answer may come from within the asking. */

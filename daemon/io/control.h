@@ -40,8 +40,9 @@ struct rf_control_ops {
 	const char *(*name)(void *world, uint32_t volume);
 	/* What this node is on the volume now. */
 	void (*now)(void *world, uint32_t volume, struct rf_control_now *now);
-	/* Is there such a node in the volume's area (may it be handed to)? */
-	bool (*node)(void *world, uint32_t volume, uint32_t node);
+	/* HANDOVER: could this node take the volume now? Exit code; why not in text. */
+	uint32_t (*heir)(void *world, uint32_t volume, uint32_t node,
+			 char text[RF_CTL_TEXT_BYTES]);
 	/* Give row() all rows of STATUS (volume = -1), or the one of a volume. */
 	void (*status)(void *world, int volume, rf_control_row row, void *client);
 	/* RESIGN, HANDOVER (volume, node), PAUSE, RESUME. 0 or -errno. */

@@ -77,11 +77,13 @@ static void op_now(void *world, uint32_t volume, struct rf_control_now *now)
 	*now = w.now[volume];
 }
 
-static bool op_node(void *world, uint32_t volume, uint32_t node)
+static uint32_t op_heir(void *world, uint32_t volume, uint32_t node,
+			char text[RF_CTL_TEXT_BYTES])
 {
 	(void)world;
-	need(volume < VOLUMES, "volume exists (node)");
-	return node >= 1 && node <= 3;
+	need(volume < VOLUMES, "volume exists (heir)");
+	strcpy(text, "not that one");
+	return node < 1 || node > 3 ? RF_EXIT_NO_SUCH : node == 3 ? RF_EXIT_AGAIN : 0;
 }
 
 static size_t row_bytes(uint32_t kind)
@@ -159,7 +161,7 @@ static int op_admin(void *world, uint32_t verb, uint32_t volume, uint32_t node)
 	(void)world;
 	need(verb >= RF_CTL_RESIGN && verb <= RF_CTL_RESUME, "verb is an order");
 	need(volume < VOLUMES, "volume exists (admin)");
-	need(verb != RF_CTL_HANDOVER || op_node(NULL, volume, node), "receiver exists");
+	need(verb != RF_CTL_HANDOVER || node == 1 || node == 2, "the heir was asked for");
 	if (how > 200)
 		return -EBUSY;
 	if (how > 100 && verb <= RF_CTL_HANDOVER)
@@ -533,7 +535,7 @@ static void begin(void)
 						  .find = op_find,
 						  .name = op_name,
 						  .now = op_now,
-						  .node = op_node,
+						  .heir = op_heir,
 						  .status = op_status,
 						  .admin = op_admin,
 						  .quiet = op_quiet,

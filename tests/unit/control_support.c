@@ -47,11 +47,12 @@ static void now(void *w, uint32_t volume, struct rf_control_now *out)
 				       .deadline_ns = 123};
 }
 
-static bool node(void *w, uint32_t volume, uint32_t n)
+static uint32_t heir(void *w, uint32_t volume, uint32_t n, char text[RF_CTL_TEXT_BYTES])
 {
 	(void)w;
 	(void)volume;
-	return n >= 1 && n <= 3;
+	strcpy(text, "not that one");
+	return n == 2 ? RF_EXIT_YES : n == 3 ? RF_EXIT_AGAIN : RF_EXIT_NO_SUCH;
 }
 
 static void status(void *w, int volume, rf_control_row row, void *client)
@@ -120,7 +121,7 @@ static void metrics(void *w, rf_control_row row, void *client)
 			return;
 }
 
-const struct rf_control_ops control_ops = {NULL,  find,  name,      now,         node,   status,
+const struct rf_control_ops control_ops = {NULL,  find,  name,      now,         heir,   status,
 					   admin, quiet, read_kept, change_kept, metrics};
 
 int control_setup(void **state)

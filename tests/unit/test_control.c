@@ -342,6 +342,12 @@ static void handover_names_a_node(void **state)
 	control_ask(fd, &q);
 	assert_int_equal(control_next(fd), RF_CTL_DONE);
 	assert_int_equal(got.done.code, RF_EXIT_NO_SUCH);
+	q.node = 3;
+	control_ask(fd, &q);
+	assert_int_equal(control_next(fd), RF_CTL_DONE);
+	assert_int_equal(got.done.code, RF_EXIT_AGAIN);
+	assert_string_equal(got.done.text, "not that one");
+	assert_int_equal(world.verb, 0); /* nothing was told */
 	q.node = 2;
 	q.timeout_ms = 1;
 	control_ask(fd, &q);
