@@ -63,23 +63,52 @@ static void go_on(struct rf_guard *g)
 	g->unsafe = false;
 }
 
+/* CASES 16: `required` leads with a watchdog behind it, or not at all. Asked at each
+ * failure: somebody may have resumed meanwhile. */
+static void lead_no_more(struct daemon *d)
+{
+	const struct rf_control_ops *order = &rf_show_control_ops;
+	struct rf_core_self self;
+	bool paused = true;
+
+	for (uint32_t i = 0; i < d->parts; i++) {
+		rf_core_self(rf_node_core(d->part[i]->node), &self);
+		paused &= self.paused;
+	}
+	if (paused)
+		return;
+	rf_log(RF_LOG_ERR, "watchdog: [watchdog] mode = required: every leadership is given up "
+			   "and this node is paused; see to it, then `ringfence resume`");
+	order->admin(d, RF_CTL_PAUSE, 0, 0); /* first, or it campaigns again */
+	for (uint32_t i = 0; i < d->config.volumes; i++)
+		order->admin(d, RF_CTL_RESIGN, i, 0);
+}
+
+/* rc: of the last petting. */
+static void judge(struct daemon *d, int rc)
+{
+	struct rf_guard *g = &d->guard;
+
+	if (rc && !g->said)
+		rf_log(RF_LOG_ERR, "watchdog: cannot be petted: %s: it may reset this host",
+		       strerror(-rc));
+	g->said = rc != 0;
+	if (rc && d->config.watchdog == RF_WATCHDOG_REQUIRED)
+		lead_no_more(d);
+}
+
 static void pet(struct rf_timer *t, uint64_t now_ns)
 {
 	struct daemon *d = t->owner;
 	struct rf_guard *g = &d->guard;
 	char why[RF_GUARD_TEXT_BYTES];
 	bool good = safe(d, now_ns, why);
-	int rc;
 
 	if (!good && !g->unsafe)
 		give_up(g, why);
 	else if (good && g->unsafe)
 		go_on(g);
-	rc = good ? rf_watchdog_pet(&g->dog) : 0;
-	if (rc && !g->said)
-		rf_log(RF_LOG_ERR, "watchdog: cannot be petted: %s: it may reset this host",
-		       strerror(-rc));
-	g->said = rc != 0;
+	judge(d, good ? rf_watchdog_pet(&g->dog) : 0);
 	rf_loop_timer(d->loop, t, now_ns + g->every_ns);
 }
 

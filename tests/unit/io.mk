@@ -12,6 +12,9 @@ $(B)/tests/loop-old: private LDLIBS += \
 	-Wl,--wrap=io_uring_queue_init_params,--wrap=io_uring_register_buf_ring
 $(eval $(call rf_test,watchdog,\
 	tests/unit/test_watchdog.c daemon/io/watchdog.c daemon/guard_record.c,,))
+$(eval $(call rf_test,guard,\
+	tests/unit/test_guard.c \
+	daemon/guard.c daemon/guard_record.c daemon/io/watchdog.c,,))
 $(eval $(call rf_test,pr-read,tests/unit/test_pr_read.c,librf-pr))
 $(eval $(call rf_test,pr,tests/unit/test_pr.c,librf-pr))
 $(eval $(call rf_test,chain,tests/unit/test_chain.c fence/chain.c,))
