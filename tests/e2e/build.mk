@@ -34,6 +34,7 @@ E2E_TESTS := \
 	tests/e2e/start-limit.sh \
 	tests/e2e/who.sh \
 	tests/e2e/hooks.sh \
+	tests/e2e/hooks-tell.sh \
 	tests/e2e/format.sh \
 	tests/e2e/fence.sh \
 	tests/e2e/fencer.sh \
