@@ -132,7 +132,8 @@ static bool register_path(struct rf_pr *p, unsigned path, uint64_t mine)
 
 	if (before == mine || move_key(p, path, before, mine, &s))
 		return true;
-	if (s != RF_PR_CONFLICT)
+	if (s != RF_PR_CONFLICT &&
+	    s != RF_PR_ATTENTION) /* some report a conflict as any error */
 		return false;
 	for (unsigned i = 0; p->seen_good && i < p->seen.count; i++) {
 		uint64_t key = p->seen.key[i];
@@ -238,10 +239,14 @@ static enum rf_pr_status preempt_on(struct rf_pr *p, unsigned path, uint64_t min
 				    uint64_t victim)
 {
 	enum rf_pr_status s = RF_PR_UNSUPPORTED;
+	unsigned before = p->commands;
 
 	if (!p->no_abort)
 		s = command(p, path, RF_PR_PREEMPT_ABORT, mine, victim);
 	if (s == RF_PR_FAILED || s == RF_PR_ATTENTION)
+		p->unsure = true;
+	/* the victim is gone: by the try whose answer was an error? */
+	if (s == RF_PR_CONFLICT && p->commands > before + 1)
 		p->unsure = true;
 	if (s != RF_PR_UNSUPPORTED && s != RF_PR_ATTENTION)
 		return s;
