@@ -16,6 +16,7 @@
 
 #define RF_PR_PATHS_MAX 32u
 #define RF_PR_KEYS_MAX 256u
+#define RF_PR_SCSI_CONFLICT 0x18
 #define RF_PR_REGISTRANTS_ONLY 5u /* SCSI: write exclusive, registrants only */
 
 enum rf_pr_verb {
@@ -108,7 +109,10 @@ bool rf_pr_check(struct rf_pr *p, struct rf_pr_answer *a);
 int rf_pr_parse_full(const uint8_t *data, size_t bytes, struct rf_pr_look *look);
 int rf_pr_parse_keys(const uint8_t *data, size_t bytes, struct rf_pr_look *look);
 int rf_pr_parse_holder(const uint8_t *data, size_t bytes, struct rf_pr_look *look);
-int rf_pr_parse_nvme(const uint8_t *data, size_t bytes, struct rf_pr_look *look);
+/* extended: the form with host identifiers of 128 bits. */
+int rf_pr_parse_nvme(const uint8_t *data, size_t bytes, bool extended, struct rf_pr_look *look);
+/* What an ioctl of linux/pr.h returned; error: errno where that is negative. */
+enum rf_pr_status rf_pr_status_of(int r, int error, bool nvme);
 
 /* ---- pr_path.c: whole devices below a device, through sysfs ---- */
 

@@ -31,13 +31,17 @@
 #define PR_OUT 0x5f
 #define OUT_REGISTER 0
 #define NVME_REPORT 0x0e
-#define CONFLICT 0x18
+#define NVME_EXTENDED 1u
+#define NVME_CODE 0x7ff
+#define NVME_BAD_OPCODE 0x01
+#define NVME_HOST_ID_FORM 0x18
 
 struct path {
 	struct rf_pr_node node;
 	int fd;
 	bool no_full;  /* READ FULL STATUS is unknown to it */
 	bool no_aptpl; /* it refuses registrations that ask to outlive a power loss */
+	bool short_id; /* NVMe: it knows this host by 64 bits, not 128 */
 };
 
 struct rf_pr_dev {
@@ -77,7 +81,7 @@ static enum rf_pr_status judge_sg(const struct sg_io_hdr *io, const uint8_t *sen
 		return RF_PR_FAILED;
 	if (io->status == 0)
 		return RF_PR_OK;
-	if (io->status == CONFLICT)
+	if (io->status == RF_PR_SCSI_CONFLICT)
 		return RF_PR_CONFLICT;
 	if (io->status != 2)
 		return RF_PR_ATTENTION; /* busy and the like */
@@ -189,8 +193,8 @@ static int dev_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t 
 	struct stat st;
 	int n;
 
-	if (stat(d->name, &st) || !S_ISBLK(st.st_mode)) {
-		n = S_ISBLK(st.st_mode) ? -errno : -ENOTBLK;
+	n = stat(d->name, &st) ? -errno : S_ISBLK(st.st_mode) ? 0 : -ENOTBLK;
+	if (n) {
 		snprintf(err, err_bytes, "%s: %s", d->name, strerror(-n));
 		return n;
 	}
@@ -203,6 +207,7 @@ static int dev_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t 
 		if (known) {
 			now[i].no_full = known->no_full;
 			now[i].no_aptpl = known->no_aptpl;
+			now[i].short_id = known->short_id;
 			known->fd = -1;
 		}
 		if (now[i].fd < 0) {
@@ -223,22 +228,11 @@ static int dev_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t 
 
 /* ---- changing ---- */
 
-/*
- * Positive: a status, not an error number. Linux 6.1 gives the raw SCSI result
- * (conflict 0x118), later ones enum pr_status (0x18, or host bytes from 0x10000 on).
- */
-static enum rf_pr_status status_of(int r)
+static enum rf_pr_status change(const struct path *p, unsigned long request, void *what)
 {
-	if (r == 0)
-		return RF_PR_OK;
-	if (r > 0 && r < 0x1000 && (r & 0xff) == CONFLICT)
-		return RF_PR_CONFLICT;
-	if (r > 0 && r < 0x1000)
-		return RF_PR_ATTENTION;
-	if (r > 0)
-		return RF_PR_FAILED;
-	return errno == EOPNOTSUPP || errno == ENOTTY || errno == EINVAL ? RF_PR_UNSUPPORTED
-									 : RF_PR_FAILED;
+	int r = ioctl(p->fd, request, what);
+
+	return rf_pr_status_of(r, errno, p->node.nvme);
 }
 
 static enum rf_pr_status dev_command(void *dev, uint64_t id, enum rf_pr_verb verb, uint64_t own,
@@ -257,13 +251,13 @@ static enum rf_pr_status dev_command(void *dev, uint64_t id, enum rf_pr_verb ver
 	case RF_PR_REGISTER:
 		if (p->no_aptpl)
 			return register_plainly(p, own, other);
-		return status_of(ioctl(p->fd, IOC_PR_REGISTER, &reg));
+		return change(p, IOC_PR_REGISTER, &reg);
 	case RF_PR_RESERVE:
-		return status_of(ioctl(p->fd, IOC_PR_RESERVE, &res));
+		return change(p, IOC_PR_RESERVE, &res);
 	case RF_PR_PREEMPT:
-		return status_of(ioctl(p->fd, IOC_PR_PREEMPT, &pre));
+		return change(p, IOC_PR_PREEMPT, &pre);
 	case RF_PR_PREEMPT_ABORT:
-		return status_of(ioctl(p->fd, IOC_PR_PREEMPT_ABORT, &pre));
+		return change(p, IOC_PR_PREEMPT_ABORT, &pre);
 	}
 	return RF_PR_FAILED;
 }
@@ -298,25 +292,41 @@ static enum rf_pr_status look_scsi(struct path *p, struct rf_pr_look *look, unsi
 	return s;
 }
 
-static enum rf_pr_status look_nvme(struct path *p, struct rf_pr_look *look, unsigned *commands)
+static int nvme_report(const struct path *p, int nsid, uint8_t *data)
 {
-	static uint8_t data[DATA_BYTES];
 	struct nvme_passthru_cmd c = {.opcode = NVME_REPORT,
+				      .nsid = (uint32_t)nsid,
 				      .addr = (uintptr_t)data,
 				      .data_len = DATA_BYTES,
 				      .cdw10 = DATA_BYTES / 4 - 1,
+				      .cdw11 = p->short_id ? 0 : NVME_EXTENDED,
 				      .timeout_ms = READ_MS};
+	int r;
+
+	memset(data, 0, DATA_BYTES);
+	r = ioctl(p->fd, NVME_IOCTL_IO_CMD, &c);
+	return r > 0 ? r & NVME_CODE : r;
+}
+
+/* Over a fabric hosts have identifiers of 128 bits, and only the extended report is
+ * given; where they have 64, only the other. */
+static enum rf_pr_status look_nvme(struct path *p, struct rf_pr_look *look, unsigned *commands)
+{
+	static uint8_t data[DATA_BYTES];
 	int r, nsid = ioctl(p->fd, NVME_IOCTL_ID);
 
 	if (nsid <= 0)
 		return RF_PR_FAILED;
-	c.nsid = (uint32_t)nsid;
-	memset(data, 0, DATA_BYTES);
 	++*commands;
-	r = ioctl(p->fd, NVME_IOCTL_IO_CMD, &c);
-	if (r) /* invalid opcode: no reservations there */
-		return r > 0 && (r & 0x7ff) == 1 ? RF_PR_UNSUPPORTED : RF_PR_FAILED;
-	return rf_pr_parse_nvme(data, DATA_BYTES, look) ? RF_PR_FAILED : RF_PR_OK;
+	r = nvme_report(p, nsid, data);
+	if (r == NVME_HOST_ID_FORM) {
+		p->short_id = !p->short_id;
+		++*commands;
+		r = nvme_report(p, nsid, data);
+	}
+	if (r)
+		return r == NVME_BAD_OPCODE ? RF_PR_UNSUPPORTED : RF_PR_FAILED;
+	return rf_pr_parse_nvme(data, DATA_BYTES, !p->short_id, look) ? RF_PR_FAILED : RF_PR_OK;
 }
 
 static enum rf_pr_status dev_look(void *dev, uint64_t id, struct rf_pr_look *look,

@@ -7,8 +7,13 @@
 #include "pr.h"
 
 #define FULL_BYTES 24u /* of a full status descriptor, without its transport id */
-#define NVME_HEAD_BYTES 24u
-#define NVME_ENTRY_BYTES 24u
+#define NVME_BYTES 24u /* of the head, and of an entry */
+#define NVME_EXTENDED_BYTES 64u
+#define NVME_CODE 0x7ff /* without "more" and "do not retry" */
+#define NVME_CONFLICT 0x83
+#define NVME_BAD_OPCODE 0x01
+#define NVME_BAD_FIELD 0x02
+#define NVME_PATH_ERRORS 3
 
 static uint64_t big(const uint8_t *p, unsigned bytes)
 {
@@ -111,24 +116,58 @@ static unsigned scsi_type(uint8_t nvme)
 	return nvme < sizeof(scsi) ? scsi[nvme] : 0xf;
 }
 
-int rf_pr_parse_nvme(const uint8_t *data, size_t bytes, struct rf_pr_look *look)
+int rf_pr_parse_nvme(const uint8_t *data, size_t bytes, bool extended, struct rf_pr_look *look)
 {
-	size_t n;
+	size_t n, size = extended ? NVME_EXTENDED_BYTES : NVME_BYTES;
 
 	memset(look, 0, sizeof(*look));
 	look->counted = true;
-	if (bytes < NVME_HEAD_BYTES)
+	if (bytes < size)
 		return -EPROTO;
 	n = little(data + 5, 2);
-	if (n > (bytes - NVME_HEAD_BYTES) / NVME_ENTRY_BYTES)
+	if (n > bytes / size - 1)
 		return -EPROTO;
 	for (size_t i = 0; i < n; i++) {
-		const uint8_t *d = data + NVME_HEAD_BYTES + i * NVME_ENTRY_BYTES;
+		const uint8_t *d = data + size + i * size;
+		uint64_t key = little(d + (extended ? 8 : 16), 8);
 
-		if (add(look, little(d + 16, 8)))
+		if (add(look, key))
 			return -EPROTO;
 		if (d[2] & 1)
-			hold(look, little(d + 16, 8), scsi_type(data[4]));
+			hold(look, key, scsi_type(data[4]));
 	}
 	return 0;
+}
+
+/* Linux 6.1 gives the status of the controller as it is, later ones enum pr_status,
+ * whose 2 is any error and not "bad field". */
+static enum rf_pr_status nvme_status(int r)
+{
+	int code = r & NVME_CODE;
+
+	if (code == NVME_CONFLICT || r == RF_PR_SCSI_CONFLICT)
+		return RF_PR_CONFLICT;
+	if (code == NVME_BAD_OPCODE || (code == NVME_BAD_FIELD && r != code))
+		return RF_PR_UNSUPPORTED;
+	return code >> 8 == NVME_PATH_ERRORS ? RF_PR_FAILED : RF_PR_ATTENTION;
+}
+
+/*
+ * Positive: a status, not an error number. Linux 6.1 gives the raw result (SCSI:
+ * conflict 0x118), later ones enum pr_status (0x18, or host bytes from 0x10000 on).
+ */
+enum rf_pr_status rf_pr_status_of(int r, int error, bool nvme)
+{
+	if (r == 0)
+		return RF_PR_OK;
+	if (r >= 0x10000)
+		return RF_PR_FAILED;
+	if (r > 0 && nvme)
+		return nvme_status(r);
+	if (r > 0 && (r & 0xff) == RF_PR_SCSI_CONFLICT && r < 0x1000)
+		return RF_PR_CONFLICT;
+	if (r > 0)
+		return r < 0x1000 ? RF_PR_ATTENTION : RF_PR_FAILED;
+	return error == EOPNOTSUPP || error == ENOTTY || error == EINVAL ? RF_PR_UNSUPPORTED
+									 : RF_PR_FAILED;
 }

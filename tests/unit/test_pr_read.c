@@ -56,6 +56,11 @@ static void keys_and_holder(void **state)
 	assert_int_equal(look.type, 5);
 	assert_int_equal(rf_pr_parse_keys(k, 23, &look), -EPROTO);
 	assert_int_equal(rf_pr_parse_holder(h, 23, &look), -EPROTO);
+	k[4] = 0xff; /* a list of 4 GiB */
+	assert_int_equal(rf_pr_parse_keys(k, sizeof(k), &look), -EPROTO);
+	h[4] = 0xff;
+	assert_int_equal(rf_pr_parse_holder(h, sizeof(h), &look), -EPROTO);
+	h[4] = 0;
 	h[7] = 0;
 	assert_int_equal(rf_pr_parse_holder(h, 8, &look), 0);
 	assert_false(look.held);
@@ -72,14 +77,67 @@ static void nvme_report(void **state)
 	d[24 + 2] = 1;
 	d[24 + 16] = 0x11;
 	d[48 + 16] = 0x22;
-	assert_int_equal(rf_pr_parse_nvme(d, sizeof(d), &look), 0);
+	assert_int_equal(rf_pr_parse_nvme(d, sizeof(d), false, &look), 0);
 	assert_int_equal(look.count, 2);
 	assert_int_equal(look.holder, 0x11);
 	assert_int_equal(look.type, RF_PR_REGISTRANTS_ONLY);
-	assert_int_equal(rf_pr_parse_nvme(d, 71, &look), -EPROTO);
-	assert_int_equal(rf_pr_parse_nvme(d, 8, &look), -EPROTO);
+	assert_int_equal(rf_pr_parse_nvme(d, 71, false, &look), -EPROTO);
+	assert_int_equal(rf_pr_parse_nvme(d, 8, false, &look), -EPROTO);
 	d[6] = 0xff;
-	assert_int_equal(rf_pr_parse_nvme(d, sizeof(d), &look), -EPROTO);
+	assert_int_equal(rf_pr_parse_nvme(d, sizeof(d), false, &look), -EPROTO);
+}
+
+static void nvme_extended_report(void **state)
+{
+	uint8_t d[3 * 64] = {7, 0, 0, 0, 3, 2, 0};
+	struct rf_pr_look look;
+
+	(void)state;
+	d[64 + 8] = 0x11;
+	d[128 + 2] = 1;
+	d[128 + 8] = 0x22;
+	memset(d + 128 + 16, 0xee, 16); /* the host's identifier */
+	assert_int_equal(rf_pr_parse_nvme(d, sizeof(d), true, &look), 0);
+	assert_int_equal(look.count, 2);
+	assert_int_equal(look.key[0], 0x11);
+	assert_int_equal(look.holder, 0x22);
+	for (size_t n = 0; n < sizeof(d); n++)
+		assert_int_equal(rf_pr_parse_nvme(d, n, true, &look), -EPROTO);
+}
+
+/* ---- what the kernel returns ---- */
+
+static void status_of_ioctls(void **state)
+{
+	static const struct {
+		int r, error;
+		bool nvme;
+		enum rf_pr_status status;
+	} seen[] = {
+		{0, 0, false, RF_PR_OK},
+		{0x118, 0, false, RF_PR_CONFLICT},
+		{0x18, 0, false, RF_PR_CONFLICT},
+		{2, 0, false, RF_PR_ATTENTION},
+		{0x102, 0, false, RF_PR_ATTENTION},
+		{0xe0000, 0, false, RF_PR_FAILED},
+		{0x10018, 0, false, RF_PR_FAILED},
+		{-1, EOPNOTSUPP, false, RF_PR_UNSUPPORTED},
+		{-1, EIO, false, RF_PR_FAILED},
+		{0x83, 0, true, RF_PR_CONFLICT}, /* 6.1 */
+		{0x4083, 0, true, RF_PR_CONFLICT},
+		{0x18, 0, true, RF_PR_CONFLICT},
+		{0x4001, 0, true, RF_PR_UNSUPPORTED},
+		{0x4002, 0, true, RF_PR_UNSUPPORTED},
+		{2, 0, true, RF_PR_ATTENTION}, /* any error, may have happened */
+		{0x371, 0, true, RF_PR_FAILED},
+		{0x10000, 0, true, RF_PR_FAILED},
+		{-1, EINVAL, true, RF_PR_UNSUPPORTED},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(seen) / sizeof(*seen); i++)
+		assert_int_equal(rf_pr_status_of(seen[i].r, seen[i].error, seen[i].nvme),
+				 seen[i].status);
 }
 
 /* ---- paths, in a sysfs made of files ---- */
@@ -169,10 +227,9 @@ static void paths_of_a_device(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(full_status),
-		cmocka_unit_test(keys_and_holder),
-		cmocka_unit_test(nvme_report),
-		cmocka_unit_test(paths_of_a_device),
+		cmocka_unit_test(full_status),      cmocka_unit_test(keys_and_holder),
+		cmocka_unit_test(nvme_report),      cmocka_unit_test(nvme_extended_report),
+		cmocka_unit_test(status_of_ioctls), cmocka_unit_test(paths_of_a_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
