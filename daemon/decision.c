@@ -53,14 +53,16 @@ static const char *const roles[] = {
 _Static_assert(sizeof(causes) / sizeof(*causes) == RF_CAUSE_LAST + 1, "a word per cause");
 _Static_assert(sizeof(roles) / sizeof(*roles) == RF_ROLE_LAST + 1, "a word per role");
 
+const char *const rf_way_words[RF_WAYS] = {"closed", "acknowledged", "aborted", "expired"};
+
 const char *rf_cause_word(uint32_t cause)
 {
-	return cause <= RF_CAUSE_LAST ? causes[cause] : "?";
+	return cause <= RF_CAUSE_LAST ? causes[cause] : "unknown";
 }
 
 const char *rf_role_word(uint32_t role)
 {
-	return role <= RF_ROLE_LAST ? roles[role] : "?";
+	return role <= RF_ROLE_LAST ? roles[role] : "unknown";
 }
 
 const char *rf_decision_name(uint32_t code)
@@ -105,14 +107,13 @@ __attribute__((format(printf, 2, 3))) static void put(struct line *l, const char
 
 void rf_ways_words(char *out, size_t bytes, uint32_t ways)
 {
-	static const char *const word[] = {"closed", "acknowledged", "aborted", "expired"};
 	struct line l = {out, bytes, 0};
 
 	if (bytes)
 		*out = 0;
-	for (unsigned i = 0; i < sizeof(word) / sizeof(*word); i++)
+	for (unsigned i = 0; i < RF_WAYS; i++)
 		if (ways >> i & 1)
-			put(&l, "%s%s", l.used ? "+" : "", word[i]);
+			put(&l, "%s%s", l.used ? "+" : "", rf_way_words[i]);
 	if (!l.used)
 		put(&l, "none");
 }

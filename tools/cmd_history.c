@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "decision.h"
 #include "out.h"
 #include "past.h"
 #include "tool.h"
@@ -80,7 +81,7 @@ static void add_entry(struct json_object *a, const struct past *p, unsigned n)
 	out_text(o, "host", h->host[0] ? h->host : NULL);
 	out_u64(o, "incarnation", h->incarnation);
 	out_format(o, "incarnation_hex", "%016" PRIx64, h->incarnation);
-	out_text(o, "cause", words_cause(h->cause));
+	out_text(o, "cause", rf_cause_word(h->cause));
 	add_span(o, p, n);
 	out_u64(o, "prev_epoch", h->prev_epoch);
 	out_int(o, "prev_owner", h->prev_owner);

@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "decision.h"
 #include "job.h"
 #include "tool.h"
-#include "words.h"
 
 #define GRACE_MS 10000
 #define KILL_AGAIN_MS 100
@@ -195,7 +195,7 @@ static void surround(void *arg)
 	env("RINGFENCE_HOOK_API", "1");
 	env("RINGFENCE_EVENT", "run");
 	env("RINGFENCE_VOLUME", "%s", r->volume);
-	env("RINGFENCE_ROLE", "%s", words_role(RF_ROLE_ACTIVE));
+	env("RINGFENCE_ROLE", "%s", rf_role_word(RF_ROLE_ACTIVE));
 	env("RINGFENCE_EPOCH", "%" PRIu64, (uint64_t)e->epoch);
 	env("RINGFENCE_PREV_EPOCH", "%" PRIu64, (uint64_t)e->prev_epoch);
 	env("RINGFENCE_NODE_ID", "%u", r->node);
@@ -204,7 +204,7 @@ static void surround(void *arg)
 	env("RINGFENCE_LEADER", "%u", r->node);
 	env("RINGFENCE_PREV_LEADER", "%u", e->prev_node);
 	env("RINGFENCE_INCARNATION", "%016" PRIx64, (uint64_t)e->incarnation);
-	env("RINGFENCE_REASON", "%s", words_cause(r->cause));
+	env("RINGFENCE_REASON", "%s", rf_cause_word(r->cause));
 	env("RINGFENCE_DESC", "%s", e->text);
 	env("RINGFENCE_SEQUENCE", "%" PRIu64, (uint64_t)e->sequence);
 	env("RINGFENCE_TIMESTAMP", "%" PRIu64, (uint64_t)e->unix_ns / 1000000000);

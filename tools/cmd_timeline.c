@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decision.h"
 #include "out.h"
 #include "timeline.h"
 #include "tool.h"
-#include "words.h"
 
 #define LAST_DEFAULT 30u
 #define NAME_WIDTH 20
@@ -123,7 +123,7 @@ static void text_changes(const struct timeline *t, unsigned width)
 
 		timeline_us_text(took, past_change_us(h));
 		printf("%6" PRIu64 " %4u %-9s %-15s %9s  ", h->epoch, h->owner,
-		       words_cause(h->cause), n ? past_ended(t->past, n - 1) : "-", took);
+		       rf_cause_word(h->cause), n ? past_ended(t->past, n - 1) : "-", took);
 		text_bar(t, h, width > 60 ? width - 32 : 28);
 	}
 }

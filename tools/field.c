@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/codec.h"
+#include "decision.h"
 #include "field.h"
 #include "out.h"
 #include "record.h"
@@ -93,7 +94,7 @@ static const char *word(const struct field *f, const void *raw, char buf[WORDS_B
 	case FIELD_HEALTH:
 		return words_health(buf, v);
 	case FIELD_CAUSE:
-		return words_cause(v);
+		return rf_cause_word(v);
 	case FIELD_WAYS:
 		return words_ways(buf, v);
 	case FIELD_PLACE:

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decision.h"
 #include "past.h"
 #include "tool.h"
-#include "words.h"
 
 static void *must(void *p)
 {
@@ -266,7 +266,7 @@ const char *past_ended(const struct past *p, unsigned n)
 	const struct rf_history *h = &p->entry[n];
 
 	if (h->end_unix_ns)
-		return words_cause(h->end_cause);
+		return rf_cause_word(h->end_cause);
 	if (past_leads(p, n))
 		return "leads";
 	return successor(p, n) ? "no-word" : "unknown";

@@ -2,6 +2,7 @@
 /* Rows and events of the control socket as JSON objects. */
 #include <inttypes.h>
 
+#include "decision.h"
 #include "out.h"
 #include "ringfence/fence.h"
 #include "rows.h"
@@ -125,7 +126,7 @@ void rows_volume(struct json_object *o, const struct rf_ctl_volume *v)
 	out_text(o, "volume", v->name);
 	out_int(o, "index", v->volume);
 	out_int(o, "area", v->area);
-	out_text(o, "role", words_role(v->role));
+	out_text(o, "role", rf_role_word(v->role));
 	out_bool(o, "has_leader", v->has_leader);
 	node_id(o, "leader", v->has_leader ? v->owner : 0);
 	out_text(o, "leader_host", v->has_leader ? or_null(v->owner_host) : NULL);
@@ -134,7 +135,7 @@ void rows_volume(struct json_object *o, const struct rf_ctl_volume *v)
 	out_text(o, "owner_host", or_null(v->owner_host));
 	incarnation(o, "owner_incarnation", "owner_incarnation_hex", v->owner_incarnation);
 	unix_ms(o, "since_unix_ms", v->since_unix_ns);
-	out_text(o, "cause", words_cause(v->cause));
+	out_text(o, "cause", rf_cause_word(v->cause));
 	out_text(o, "excluded_by", words_ways(buf, v->excluded_by));
 	volume_lease(o, v);
 	out_bool(o, "suspected", v->suspected);
@@ -188,9 +189,9 @@ void rows_event(struct json_object *o, const struct rf_ctl_event *e)
 	node_id(o, "prev_node", e->prev_node);
 	out_u64(o, "epoch", e->epoch);
 	out_u64(o, "prev_epoch", e->prev_epoch);
-	out_text(o, "role", words_role(e->role));
-	out_text(o, "prev_role", words_role(e->prev_role));
-	out_text(o, "cause", words_cause(e->cause));
+	out_text(o, "role", rf_role_word(e->role));
+	out_text(o, "prev_role", rf_role_word(e->prev_role));
+	out_text(o, "cause", rf_cause_word(e->cause));
 	incarnation(o, "incarnation", "incarnation_hex", e->incarnation);
 	if (e->deadline_ns)
 		out_u64(o, "deadline_boot_ns", e->deadline_ns);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decision.h"
 #include "timeline.h"
 #include "words.h"
 
@@ -274,7 +275,7 @@ static void change(struct page *p, const struct timeline *t, unsigned n)
 		snprintf(words, sizeof(words), "silence; before: %s",
 			 past_ended(t->past, n - 1));
 	else
-		snprintf(words, sizeof(words), "%s", words_cause(h->cause));
+		snprintf(words, sizeof(words), "%s", rf_cause_word(h->cause));
 	text(p, 266, p->y + 19.5, "soft", "start", words);
 	phases(p, t, h);
 	if (h->excluded_by) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/timing.h"
+#include "decision.h"
 #include "out.h"
 #include "ringfence/control.h"
 #include "words.h"
@@ -29,39 +30,6 @@ const char *words_quorum(unsigned rule)
 		[RF_QUORUM_MAJORITY] = "majority", [RF_QUORUM_SURVIVORS] = "survivors"};
 
 	return pick(t, COUNT(t), rule);
-}
-
-const char *words_role(unsigned role)
-{
-	static const char *const t[] = {
-		[RF_ROLE_JOINING] = "joining",     [RF_ROLE_FOLLOWER] = "follower",
-		[RF_ROLE_CANDIDATE] = "candidate", [RF_ROLE_CLAIMING] = "claiming",
-		[RF_ROLE_EXCLUDING] = "excluding", [RF_ROLE_OPENING] = "opening",
-		[RF_ROLE_LOADING] = "loading",     [RF_ROLE_RECONCILING] = "reconciling",
-		[RF_ROLE_ACTIVE] = "active",       [RF_ROLE_CLOSING] = "closing",
-		[RF_ROLE_STOPPED] = "stopped"};
-
-	return pick(t, COUNT(t), role);
-}
-
-const char *words_cause(unsigned cause)
-{
-	static const char *const t[] = {[RF_CAUSE_NONE] = "none",
-					[RF_CAUSE_FIRST] = "first",
-					[RF_CAUSE_SILENCE] = "silence",
-					[RF_CAUSE_RELEASED] = "released",
-					[RF_CAUSE_HANDOVER] = "handover",
-					[RF_CAUSE_RESIGNED] = "resigned",
-					[RF_CAUSE_SUPERSEDED] = "superseded",
-					[RF_CAUSE_EXPIRED] = "expired",
-					[RF_CAUSE_ORDERED] = "ordered",
-					[RF_CAUSE_ISOLATED] = "isolated",
-					[RF_CAUSE_RECONCILE] = "reconcile",
-					[RF_CAUSE_GATE] = "gate",
-					[RF_CAUSE_SHUTDOWN] = "shutdown",
-					[RF_CAUSE_STOLEN] = "stolen"};
-
-	return pick(t, COUNT(t), cause);
 }
 
 const char *words_event(unsigned event)
@@ -146,9 +114,7 @@ static const char *bits(char buf[WORDS_BYTES], const char *const *names, size_t 
 
 const char *words_ways(char buf[WORDS_BYTES], uint32_t ways)
 {
-	static const char *const t[] = {"closed", "acknowledged", "aborted", "expired"};
-
-	return bits(buf, t, COUNT(t), ways, "none");
+	return bits(buf, rf_way_words, RF_WAYS, ways, "none");
 }
 
 const char *words_health(char buf[WORDS_BYTES], uint32_t health)

@@ -14,8 +14,7 @@ struct json_object;
 /* "unknown" for a value without a word; never NULL. */
 const char *words_place(unsigned place);
 const char *words_quorum(unsigned rule);
-const char *words_role(unsigned role);
-const char *words_cause(unsigned cause);
+/* of roles and causes: decision.h */
 const char *words_slot_state(uint32_t state);
 const char *words_epoch_state(uint32_t state);
 const char *words_order(uint32_t order);
