@@ -132,6 +132,8 @@ static void terminate(union ctl_packet *p)
 		break;
 	case RF_CTL_ROW_DAEMON:
 		p->daemon.release[sizeof(p->daemon.release) - 1] = 0;
+		p->daemon.watchdog_text[RF_CTL_TEXT_BYTES - 1] = 0;
+		p->daemon.watchdog_last[RF_CTL_TEXT_BYTES - 1] = 0;
 		break;
 	case RF_CTL_ROW_AREA:
 		p->area.cluster[RF_NAME_BYTES - 1] = 0;

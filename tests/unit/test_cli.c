@@ -152,11 +152,12 @@ static void inequalities_agree(void **state)
 
 /* ---- the control socket ---- */
 
-enum daemon { SILENT, CLOSES, NOISE, SHORT, NEWER, NO_ROWS, ENDLESS_TEXT };
+enum daemon { SILENT, CLOSES, NOISE, SHORT, NEWER, NO_ROWS, ENDLESS_TEXT, ENDLESS_ROW };
 
 static void answer(int fd, enum daemon kind)
 {
 	struct rf_ctl_done done = {.h = {RF_CTL_MAGIC, RF_CTL_VERSION, RF_CTL_DONE}};
+	struct rf_ctl_daemon row;
 	char noise[100];
 
 	memset(noise, 0x5a, sizeof(noise));
@@ -174,6 +175,11 @@ static void answer(int fd, enum daemon kind)
 		done.h.version++;
 		break;
 	case NO_ROWS:
+		break;
+	case ENDLESS_ROW:
+		memset(&row, 'x', sizeof(row));
+		row.h = (struct rf_ctl_head){RF_CTL_MAGIC, RF_CTL_VERSION, RF_CTL_ROW_DAEMON};
+		assert_true(send(fd, &row, sizeof(row), MSG_NOSIGNAL) > 0);
 		break;
 	case ENDLESS_TEXT:
 		done.code = RF_EXIT_NO;
@@ -245,6 +251,26 @@ static void control_socket(void **state)
 	assert_non_null(strstr(said, "is ringfenced running"));
 }
 
+/* Every text of a row ends, whatever was sent. */
+static void rows_end(void **state)
+{
+	struct ctl_status s;
+	char path[64];
+	pid_t pid = serve(path, ENDLESS_ROW);
+
+	(void)state;
+	assert_int_equal(ctl_status(&s), 0);
+	assert_int_equal(strnlen(s.daemon.release, sizeof(s.daemon.release)),
+			 sizeof(s.daemon.release) - 1);
+	assert_int_equal(strnlen(s.daemon.watchdog_text, RF_CTL_TEXT_BYTES),
+			 RF_CTL_TEXT_BYTES - 1);
+	assert_int_equal(strnlen(s.daemon.watchdog_last, RF_CTL_TEXT_BYTES),
+			 RF_CTL_TEXT_BYTES - 1);
+	ctl_status_free(&s);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	unlink(path);
+}
+
 static void long_names(void **state)
 {
 	struct rf_ctl_request request;
@@ -288,6 +314,7 @@ int main(void)
 		cmocka_unit_test(inequalities_agree),
 		cmocka_unit_test(proposals_fit),
 		cmocka_unit_test(control_socket),
+		cmocka_unit_test(rows_end),
 		cmocka_unit_test(long_names),
 	};
 
