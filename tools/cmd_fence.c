@@ -473,7 +473,8 @@ static int unfence_one(struct scene *s, const char **words)
 	return rc;
 }
 
-static int do_unfence(int argc, char **argv)
+/* An order of its own in each area; what became of it in words. */
+static int in_each(int argc, char **argv, int (*one)(struct scene *s, const char **words))
 {
 	const char *words[RF_AREAS_MAX] = {NULL};
 	int rc = begin(argc, argv);
@@ -483,11 +484,16 @@ static int do_unfence(int argc, char **argv)
 	for (unsigned i = 0; i < all.count; i++) {
 		struct scene *s = &all.area[i];
 
-		s->rc = unfence_one(s, &words[i]);
+		s->rc = one(s, &words[i]);
 		if (s->rc)
 			words[i] = NULL;
 	}
 	return report(words);
+}
+
+static int do_unfence(int argc, char **argv)
+{
+	return in_each(argc, argv, unfence_one);
 }
 
 /* A node whose slot moves lives, whatever somebody believes to have switched off. */
@@ -524,19 +530,7 @@ static int confirm_one(struct scene *s, const char **words)
 
 static int do_confirm(int argc, char **argv)
 {
-	const char *words[RF_AREAS_MAX] = {NULL};
-	int rc = begin(argc, argv);
-
-	if (rc)
-		return rc;
-	for (unsigned i = 0; i < all.count; i++) {
-		struct scene *s = &all.area[i];
-
-		s->rc = confirm_one(s, &words[i]);
-		if (s->rc)
-			words[i] = NULL;
-	}
-	return report(words);
+	return in_each(argc, argv, confirm_one);
 }
 
 static int run_fence(int argc, char **argv)
