@@ -10,6 +10,7 @@
 #include "disk.h"
 #include "inequality.h"
 #include "out.h"
+#include "rows.h"
 #include "tool.h"
 #include "words.h"
 
@@ -18,8 +19,6 @@
 static bool explain;
 static uint32_t rtt_ms;
 static bool rtt_given;
-
-#define RTT_ASSUMED_US 1000u
 
 static const struct opt opts[] = {
 	{"explain", NULL, "also what each value means and every inequality", OPT_FLAG, &explain,
@@ -84,16 +83,9 @@ static void show_text(const struct source *s, struct json_object *doc)
 
 /* ---- JSON ---- */
 
-static int64_t up_to_ms(uint64_t ns)
-{
-	return (int64_t)((ns + RF_MS_NS - 1) / RF_MS_NS);
-}
-
 static struct json_object *doc_of(const struct source *s)
 {
-	struct json_object *doc = out_doc(), *a;
-	char text[INEQUALITY_BYTES];
-	int rule;
+	struct json_object *doc = out_doc();
 
 	out_text(doc, "cluster", s->cluster);
 	out_text(doc, "source", s->from);
@@ -103,19 +95,8 @@ static struct json_object *doc_of(const struct source *s)
 	out_int(doc, "rtt_ms", (s->rtt_us + 999) / 1000);
 	out_int(doc, "rtt_us", s->rtt_us);
 	out_text(doc, "rtt_source", s->rtt_from);
-	out_int(doc, "failover_expiry_ms",
-		up_to_ms(rf_timing_failover_expiry_ns(&s->timing, s->r_us, s->rtt_us)));
-	out_int(doc, "failover_target_ms",
-		up_to_ms(rf_timing_failover_target_ns(&s->timing, s->r_us, s->rtt_us)));
-	a = out_array(doc, "inequalities");
-	for (rule = RF_TIMING_ZERO; rule <= RF_TIMING_EPSILON; rule++) {
-		struct json_object *o = out_row(a);
-
-		inequality_text(text, rule, &s->timing, s->r_us);
-		out_text(o, "rule", rf_timing_words(rule));
-		out_text(o, "values", text);
-		out_bool(o, "holds", inequality_holds(rule, &s->timing, s->r_us));
-	}
+	words_add_failover(doc, &s->timing, s->r_us, s->rtt_us);
+	words_add_inequalities(doc, &s->timing, s->r_us);
 	return doc;
 }
 
@@ -175,15 +156,7 @@ static int from_disk(int argc, char **argv, struct source *s)
 static void from_area(const struct rf_ctl_area *a, struct source *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->timing = (struct rf_timing){.heartbeat_ms = a->heartbeat_ms,
-				       .suspect_ms = a->suspect_ms,
-				       .lease_ms = a->lease_ms,
-				       .grace_ms = a->grace_ms,
-				       .hold_ms = a->hold_ms,
-				       .isolation_ms = a->isolation_ms,
-				       .slot_timeout_ms = a->slot_timeout_ms,
-				       .inflight_ms = a->inflight_ms,
-				       .epsilon_ppm = a->epsilon_ppm};
+	s->timing = rows_timing(a);
 	memcpy(s->cluster, a->cluster, sizeof(s->cluster));
 	snprintf(s->from, sizeof(s->from),
 		 "the superblock, as the daemon of this host read it");

@@ -11,10 +11,9 @@
 #include "measure.h"
 #include "out.h"
 #include "proposal.h"
+#include "rows.h"
 #include "tool.h"
 #include "words.h"
-
-#define RTT_ASSUMED_US 1000u
 
 static uint32_t for_ms = 10000, grace_ms;
 static bool grace_given;
@@ -42,15 +41,7 @@ static void now_from_area(void *arg, const union ctl_packet *row)
 
 	if (row->h.kind != RF_CTL_ROW_AREA || p->now_from[0])
 		return;
-	p->now = (struct rf_timing){.heartbeat_ms = a->heartbeat_ms,
-				    .suspect_ms = a->suspect_ms,
-				    .lease_ms = a->lease_ms,
-				    .grace_ms = a->grace_ms,
-				    .hold_ms = a->hold_ms,
-				    .isolation_ms = a->isolation_ms,
-				    .slot_timeout_ms = a->slot_timeout_ms,
-				    .inflight_ms = a->inflight_ms,
-				    .epsilon_ppm = a->epsilon_ppm};
+	p->now = rows_timing(a);
 	snprintf(p->now_from, sizeof(p->now_from), "the area of cluster '%s' (daemon)",
 		 a->cluster);
 }
@@ -91,21 +82,13 @@ static const struct {
 };
 #define VALUES (sizeof(values) / sizeof(values[0]))
 
-static int64_t up_to_ms(uint64_t ns)
-{
-	return (int64_t)((ns + RF_MS_NS - 1) / RF_MS_NS);
-}
-
 static void add_timing(struct json_object *doc, const char *key, const struct plan *p,
 		       const struct rf_timing *t)
 {
 	struct json_object *o = out_object(doc, key);
 
 	words_add_timing(o, t);
-	out_int(o, "failover_expiry_ms",
-		up_to_ms(rf_timing_failover_expiry_ns(t, p->r_us, p->rtt_us)));
-	out_int(o, "failover_target_ms",
-		up_to_ms(rf_timing_failover_target_ns(t, p->r_us, p->rtt_us)));
+	words_add_failover(o, t, p->r_us, p->rtt_us);
 }
 
 static void add_samples(struct json_object *doc, const char *key, struct samples *s)
@@ -120,8 +103,7 @@ static void add_samples(struct json_object *doc, const char *key, struct samples
 
 static struct json_object *doc_of(const struct plan *p, struct measured *m)
 {
-	struct json_object *doc = out_doc(), *a;
-	char text[INEQUALITY_BYTES];
+	struct json_object *doc = out_doc();
 
 	out_int(doc, "measured_ms", for_ms);
 	add_samples(doc, "reads", &m->reads);
@@ -135,15 +117,7 @@ static struct json_object *doc_of(const struct plan *p, struct measured *m)
 	out_bool(doc, "fits", p->fits);
 	add_timing(doc, "now", p, &p->now);
 	add_timing(doc, "proposed", p, &p->to);
-	a = out_array(doc, "inequalities");
-	for (int rule = RF_TIMING_ZERO; rule <= RF_TIMING_EPSILON; rule++) {
-		struct json_object *o = out_row(a);
-
-		inequality_text(text, rule, &p->to, p->r_us);
-		out_text(o, "rule", rf_timing_words(rule));
-		out_text(o, "values", text);
-		out_bool(o, "holds", inequality_holds(rule, &p->to, p->r_us));
-	}
+	words_add_inequalities(doc, &p->to, p->r_us);
 	return doc;
 }
 

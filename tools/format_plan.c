@@ -242,7 +242,7 @@ static struct json_object *plan_doc(const struct plan *p)
 		out_int(doc, "measured_write_us", p->write_us);
 	else
 		out_null(doc, "measured_write_us");
-	words_add_failover(doc, &s->timing, r_us);
+	words_add_failover(doc, &s->timing, r_us, RTT_ASSUMED_US);
 	add_disks(p, doc);
 	add_volumes(p, doc);
 	add_layout(s, doc);

@@ -70,17 +70,22 @@ void rows_daemon(struct json_object *o, const struct rf_ctl_daemon *d)
 	out_u64(o, "log_lines_lost", d->log_lost);
 }
 
+struct rf_timing rows_timing(const struct rf_ctl_area *a)
+{
+	return (struct rf_timing){.heartbeat_ms = a->heartbeat_ms,
+				  .suspect_ms = a->suspect_ms,
+				  .lease_ms = a->lease_ms,
+				  .grace_ms = a->grace_ms,
+				  .hold_ms = a->hold_ms,
+				  .isolation_ms = a->isolation_ms,
+				  .slot_timeout_ms = a->slot_timeout_ms,
+				  .inflight_ms = a->inflight_ms,
+				  .epsilon_ppm = a->epsilon_ppm};
+}
+
 void rows_area(struct json_object *o, const struct rf_ctl_area *a)
 {
-	const struct rf_timing t = {.heartbeat_ms = a->heartbeat_ms,
-				    .suspect_ms = a->suspect_ms,
-				    .lease_ms = a->lease_ms,
-				    .grace_ms = a->grace_ms,
-				    .hold_ms = a->hold_ms,
-				    .isolation_ms = a->isolation_ms,
-				    .slot_timeout_ms = a->slot_timeout_ms,
-				    .inflight_ms = a->inflight_ms,
-				    .epsilon_ppm = a->epsilon_ppm};
+	const struct rf_timing t = rows_timing(a);
 	char buf[WORDS_BYTES];
 
 	out_text(o, "cluster", a->cluster);

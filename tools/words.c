@@ -5,6 +5,7 @@
 
 #include "core/timing.h"
 #include "decision.h"
+#include "inequality.h"
 #include "out.h"
 #include "ringfence/control.h"
 #include "words.h"
@@ -146,10 +147,28 @@ static int64_t up_to_ms(uint64_t ns)
 	return (int64_t)((ns + RF_MS_NS - 1) / RF_MS_NS);
 }
 
-void words_add_failover(struct json_object *o, const struct rf_timing *t, uint32_t r_us)
+void words_add_failover(struct json_object *o, const struct rf_timing *t, uint32_t r_us,
+			uint32_t rtt_us)
 {
-	out_int(o, "failover_expiry_ms", up_to_ms(rf_timing_failover_expiry_ns(t, r_us, 1000)));
-	out_int(o, "failover_target_ms", up_to_ms(rf_timing_failover_target_ns(t, r_us, 1000)));
+	out_int(o, "failover_expiry_ms",
+		up_to_ms(rf_timing_failover_expiry_ns(t, r_us, rtt_us)));
+	out_int(o, "failover_target_ms",
+		up_to_ms(rf_timing_failover_target_ns(t, r_us, rtt_us)));
+}
+
+void words_add_inequalities(struct json_object *o, const struct rf_timing *t, uint32_t r_us)
+{
+	struct json_object *a = out_array(o, "inequalities");
+	char text[INEQUALITY_BYTES];
+
+	for (int rule = RF_TIMING_ZERO; rule <= RF_TIMING_EPSILON; rule++) {
+		struct json_object *row = out_row(a);
+
+		inequality_text(text, rule, t, r_us);
+		out_text(row, "rule", rf_timing_words(rule));
+		out_text(row, "values", text);
+		out_bool(row, "holds", inequality_holds(rule, t, r_us));
+	}
 }
 
 void words_add_bits(struct json_object *o, const char *key, const uint8_t *map, uint32_t count,
