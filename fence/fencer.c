@@ -10,12 +10,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "chain.h"
@@ -36,25 +34,6 @@ static struct {
 	unsigned count;
 	bool ended; /* no daemon any more */
 } queue;
-
-/* ---- for drivers ---- */
-
-uint64_t rf_fencer_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-void rf_reply_text(struct rf_fence_reply *reply, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(reply->text, sizeof(reply->text), fmt, ap);
-	va_end(ap);
-}
 
 /* ---- the socket ---- */
 

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -72,28 +71,6 @@ static int be_way(const char *how)
 }
 
 /* ---- the daemon's side ---- */
-
-/* What the chain needs of fencer.c. */
-uint64_t rf_fencer_now_ms(void);
-void rf_reply_text(struct rf_fence_reply *reply, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-uint64_t rf_fencer_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-void rf_reply_text(struct rf_fence_reply *reply, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(reply->text, sizeof(reply->text), fmt, ap);
-	va_end(ap);
-}
 
 static struct rf_fence_reply receive(void)
 {
