@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ struct way {
 	unsigned args;
 	pid_t pid;
 	int fd;
-	bool hello, weak;
+	bool hello, weak, failed; /* failed: by its own word of no use here */
 	uint32_t can;
 	uint64_t granted; /* epoch, for those without a deadline */
 	char name[16];
@@ -61,14 +62,15 @@ static struct {
 	unsigned ways;
 	struct job job[JOBS_MAX];
 	uint32_t said_can;
-	bool hello, ended;
+	bool hello, said_alive, ended;
+	char failure[RF_FENCE_TEXT_BYTES]; /* the last one */
 } chain;
 
 /* ---- what it can do as a whole ---- */
 
 static bool alive(const struct way *w)
 {
-	return w->fd >= 0 && w->hello;
+	return w->fd >= 0 && w->hello && !w->failed;
 }
 
 static uint32_t can_now(void)
@@ -99,20 +101,52 @@ static void send_daemon(struct rf_fence_reply *r)
 		chain.ended = true;
 }
 
-/* Once all have said what they can, and again whenever that changes. */
-static void hello(void)
+__attribute__((format(printf, 1, 2))) static void fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(chain.failure, sizeof(chain.failure), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "ringfence-fencer: chain: %s\n", chain.failure);
+}
+
+static void say_failed(int error)
+{
+	struct rf_fence_reply r = {
+		.id = RF_FENCE_HELLO_ID, .result = RF_FENCE_FAILED, .error = error};
+
+	rf_reply_text(&r, "%s", chain.failure);
+	send_daemon(&r);
+}
+
+static void say_can(void)
 {
 	struct rf_fence_reply r = {.id = RF_FENCE_HELLO_ID, .result = RF_FENCE_OK};
 
-	for (unsigned i = 0; i < chain.ways; i++)
+	rf_reply_text(&r, "in force: %s", name_now());
+	send_daemon(&r);
+}
+
+/* Once all have said what they can, and again whenever that changes. */
+static void hello(void)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < chain.ways; i++) {
 		if (chain.way[i].fd >= 0 && !chain.way[i].hello)
 			return;
-	if (chain.hello && chain.said_can == can_now())
+		any |= alive(&chain.way[i]);
+	}
+	if (chain.hello && chain.said_can == can_now() && chain.said_alive == any)
 		return;
 	chain.hello = true;
 	chain.said_can = can_now();
-	rf_reply_text(&r, "in force: %s", name_now());
-	send_daemon(&r);
+	chain.said_alive = any;
+	if (any)
+		say_can();
+	else
+		say_failed(EPIPE);
 }
 
 /* ---- passing on ---- */
@@ -126,6 +160,9 @@ static bool pass_on(struct job *j, unsigned i)
 			     MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(j->request))
 		return true;
 	j->answer[i] = BAD;
+	j->reply.error = EPIPE;
+	rf_reply_text(&j->reply, "%s: its fencer %s", w->name,
+		      alive(w) ? "takes no request" : "has failed or died");
 	return false;
 }
 
@@ -134,6 +171,10 @@ static void finish(struct job *j, enum rf_fence_result result)
 	j->reply.verb = j->request.verb;
 	j->reply.id = j->request.id;
 	j->reply.result = result;
+	if (result == RF_FENCE_OK)
+		j->reply.error = 0; /* of a way before the one that did it */
+	else if (!*j->reply.text)
+		rf_reply_text(&j->reply, "no fence of this volume can do that");
 	send_daemon(&j->reply);
 	j->request.verb = 0;
 }
@@ -264,16 +305,19 @@ static void from_daemon(void)
 
 /* ---- from the ways ---- */
 
-/* What people read: of the first that has something to say, or of who failed. */
+/* What people read: of the first that has something to say, or of who failed; of an
+ * evict, who was asked last. */
 static void merge(struct job *j, const struct way *w, const struct rf_fence_reply *r)
 {
-	if (r->result != RF_FENCE_OK || !*j->reply.text)
+	if (r->result != RF_FENCE_OK || !*j->reply.text || r->verb == RF_FENCE_EVICT)
 		rf_reply_text(&j->reply, "%s: %.130s", w->name, r->text);
 	if (r->result != RF_FENCE_OK)
 		j->reply.error = r->error;
 	j->reply.in_flight += r->in_flight;
 	j->reply.admitted += r->admitted;
 	j->reply.refused += r->refused;
+	for (unsigned i = 0; i < RF_FENCE_REFUSED_COUNT; i++)
+		j->reply.refused_by[i] += r->refused_by[i];
 }
 
 static void answered(struct job *j, unsigned i, const struct rf_fence_reply *r)
@@ -300,9 +344,10 @@ static void answered(struct job *j, unsigned i, const struct rf_fence_reply *r)
 static void take_hello(struct way *w, const struct rf_fence_reply *r)
 {
 	w->hello = true;
-	w->can = r->result == RF_FENCE_OK ? r->can : 0;
-	if (r->result != RF_FENCE_OK)
-		fprintf(stderr, "ringfence-fencer: chain: %s: %s\n", w->name, r->text);
+	w->failed = r->result != RF_FENCE_OK;
+	w->can = w->failed ? 0 : r->can;
+	if (w->failed)
+		fail("%s: %.130s", w->name, r->text);
 	hello();
 }
 
@@ -311,7 +356,8 @@ static void way_died(unsigned i)
 {
 	struct way *w = &chain.way[i];
 
-	fprintf(stderr, "ringfence-fencer: chain: the fencer of %s died\n", w->name);
+	if (!w->failed) /* else it has said why */
+		fail("the fencer of %s died", w->name);
 	close(w->fd);
 	w->fd = -1;
 	w->granted = 0;
@@ -478,7 +524,8 @@ int rf_chain_run(char *const *params)
 	for (unsigned i = 0; i < chain.ways && !rc; i++)
 		rc = start(&chain.way[i]);
 	if (rc) {
-		fprintf(stderr, "ringfence-fencer: chain: cannot start: %s\n", strerror(-rc));
+		fail("driver chain cannot start: %s", strerror(-rc));
+		say_failed(-rc);
 		return 1;
 	}
 	while (!chain.ended)

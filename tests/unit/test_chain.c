@@ -33,7 +33,8 @@ static uint64_t next_id;
 /* ---- a way: obeys, except for verbs that its name says ---- */
 
 /* driver=CHARACTER: e evicts, g gates, n nothing; then letters of what it does not do:
- * E evict, G grant, R revoke fail; S stale; D dies, H hangs at a grant. */
+ * E evict, G grant, R revoke fail; S stale; D dies, H hangs at a grant; F fails at the start.
+ */
 static uint32_t result_of(const char *how, const struct rf_fence_request *q)
 {
 	char letter = q->verb == RF_FENCE_EVICT    ? 'E'
@@ -52,8 +53,14 @@ static int be_way(const char *how)
 	struct rf_fence_request q;
 	unsigned served = 0;
 
+	if (strchr(how, 'F')) {
+		r.result = RF_FENCE_FAILED;
+		snprintf(r.text, sizeof(r.text), "no such device");
+	}
 	r.can = *how == 'e' ? EVICTS : *how == 'g' ? GATES : 0;
 	send(RF_FENCE_FD, &r, sizeof(r), MSG_NOSIGNAL);
+	if (r.result != RF_FENCE_OK)
+		return 1;
 	while (recv(RF_FENCE_FD, &q, sizeof(q), 0) == (ssize_t)sizeof(q)) {
 		if (q.verb == RF_FENCE_GRANT && strchr(how, 'D'))
 			return 1;
@@ -64,6 +71,7 @@ static int be_way(const char *how)
 		r.result = result_of(how, &q);
 		r.epoch = r.result == RF_FENCE_STALE ? 99 : q.epoch;
 		r.admitted = ++served;
+		r.refused_by[RF_FENCE_REFUSED_STALE] = 1;
 		snprintf(r.text, sizeof(r.text), "served %u", served);
 		send(RF_FENCE_FD, &r, sizeof(r), MSG_NOSIGNAL);
 	}
@@ -82,11 +90,10 @@ static struct rf_fence_reply receive(void)
 	return r;
 }
 
-static void start(uint32_t can, const char *a, const char *b, const char *c)
+static struct rf_fence_reply launch(const char *a, const char *b, const char *c)
 {
 	const char *const how[] = {a, b, c};
 	char text[3][32], *argv[4] = {NULL};
-	struct rf_fence_reply r;
 	int fds[2];
 
 	for (unsigned i = 0; i < 3 && how[i]; i++) {
@@ -103,7 +110,13 @@ static void start(uint32_t can, const char *a, const char *b, const char *c)
 	}
 	close(fds[1]);
 	fd = fds[0];
-	r = receive();
+	return receive();
+}
+
+static void start(uint32_t can, const char *a, const char *b, const char *c)
+{
+	struct rf_fence_reply r = launch(a, b, c);
+
 	assert_int_equal(r.verb, 0);
 	assert_int_equal(r.result, RF_FENCE_OK);
 	assert_int_equal(r.can, can);
@@ -122,13 +135,19 @@ static int end(void **state)
 		       : -1;
 }
 
-static struct rf_fence_reply ask(uint32_t verb, uint64_t epoch)
+static void request(uint32_t verb, uint64_t epoch)
 {
 	struct rf_fence_request q = {
 		.magic = RF_FENCE_MAGIC, .verb = verb, .id = ++next_id, .epoch = epoch};
-	struct rf_fence_reply r;
 
 	assert_int_equal(send(fd, &q, sizeof(q), 0), sizeof(q));
+}
+
+static struct rf_fence_reply ask(uint32_t verb, uint64_t epoch)
+{
+	struct rf_fence_reply r;
+
+	request(verb, epoch);
 	do
 		r = receive();
 	while (!r.verb); /* HELLO: what it can do has changed */
@@ -159,7 +178,9 @@ static void all_well(void **state)
 	/* a renewal goes to the one with a deadline only */
 	r = ask(RF_FENCE_GRANT, 5);
 	assert_string_equal(r.text, "g: served 3");
-	assert_int_equal(ask(RF_FENCE_STATUS, 0).admitted, 4 + 4);
+	r = ask(RF_FENCE_STATUS, 0);
+	assert_int_equal(r.admitted, 4 + 4);
+	assert_int_equal(r.refused_by[RF_FENCE_REFUSED_STALE], 2);
 	assert_int_equal(result(RF_FENCE_VERIFY, 5), RF_FENCE_OK);
 	/* after a revoke everybody is asked again */
 	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
@@ -174,6 +195,8 @@ static void next_way(void **state)
 	start(EVICTS, "eE", "e", NULL);
 	r = ask(RF_FENCE_EVICT, 5);
 	assert_int_equal(r.result, RF_FENCE_OK);
+	assert_int_equal(r.error, 0);
+	assert_string_equal(r.text, "e: served 1"); /* of the one that did it */
 	assert_int_equal(r.can, EVICTS);
 	assert_string_equal(r.driver, "e"); /* the one that is in force */
 }
@@ -256,6 +279,48 @@ static void one_dies(void **state)
 	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
 }
 
+/* All that can evict has died: the request fails and says why, and so does a HELLO. */
+static void all_died(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS, "eD", NULL, NULL);
+	request(RF_FENCE_GRANT, 5);
+	r = receive();
+	assert_int_equal(r.verb, 0);
+	assert_int_equal(r.result, RF_FENCE_FAILED);
+	assert_int_equal(r.can, 0);
+	assert_string_equal(r.text, "the fencer of eD died");
+	r = receive();
+	assert_int_equal(r.verb, RF_FENCE_GRANT);
+	assert_int_equal(r.result, RF_FENCE_FAILED);
+	assert_string_equal(r.text, "eD: its fencer died");
+	r = ask(RF_FENCE_EVICT, 6);
+	assert_int_equal(r.result, RF_FENCE_FAILED);
+	assert_int_equal(r.error, EPIPE);
+	assert_string_equal(r.text, "eD: its fencer has failed or died");
+}
+
+static void one_cannot_start(void **state)
+{
+	(void)state;
+	start(GATES, "eF", "g", NULL);
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_OK);
+	assert_string_equal(ask(RF_FENCE_EVICT, 6).text, "no fence of this volume can do that");
+}
+
+static void none_can_start(void **state)
+{
+	struct rf_fence_reply r = launch("eF", NULL, NULL);
+
+	(void)state;
+	assert_int_equal(r.verb, 0);
+	assert_int_equal(r.result, RF_FENCE_FAILED);
+	assert_string_equal(r.text, "eF: no such device");
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_FAILED);
+}
+
 /* A stuck reservation holds up the gate's grant once, and its renewals never. */
 static void one_hangs(void **state)
 {
@@ -273,12 +338,13 @@ int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_teardown(f, end)
 	const struct CMUnitTest tests[] = {
-		TEST(all_well),     TEST(next_way),
-		TEST(not_verified), TEST(gate_refuses),
-		TEST(last_resort),  TEST(nothing_left),
-		TEST(stale_wins),   TEST(drained_by_the_gate),
-		TEST(not_drained),  TEST(one_dies),
-		TEST(one_hangs),
+		TEST(all_well),         TEST(next_way),
+		TEST(not_verified),     TEST(gate_refuses),
+		TEST(last_resort),      TEST(nothing_left),
+		TEST(stale_wins),       TEST(drained_by_the_gate),
+		TEST(not_drained),      TEST(one_dies),
+		TEST(one_hangs),        TEST(all_died),
+		TEST(one_cannot_start), TEST(none_can_start),
 	};
 
 	if (argc > 1 && !strcmp(argv[0], "ringfence-fencer"))
