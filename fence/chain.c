@@ -34,6 +34,8 @@
 #define ARGS_MAX 32u
 #define JOBS_MAX 16u
 #define WAY_MS 1500u /* after which the next way is tried */
+/* A late "drained" still counts (PROTOCOL 8): longer than any driver takes. */
+#define DRAIN_MS 6000u
 #define STOP_MS 2500
 
 enum answer { WAITING, GOOD, BAD, OUT };
@@ -278,7 +280,7 @@ static void begin(const struct rf_fence_request *q)
 	memset(j, 0, sizeof(*j));
 	j->request = *q;
 	j->reply.epoch = q->epoch;
-	j->until_ms = rf_fencer_now_ms() + WAY_MS;
+	j->until_ms = rf_fencer_now_ms() + (q->verb == RF_FENCE_REVOKE ? DRAIN_MS : WAY_MS);
 	for (unsigned i = 0; i < WAYS_MAX; i++)
 		j->answer[i] = OUT;
 	if (q->verb == RF_FENCE_REVOKE)

@@ -33,8 +33,8 @@ static uint64_t next_id;
 /* ---- a way: obeys, except for verbs that its name says ---- */
 
 /* driver=CHARACTER: e evicts, g gates, n nothing; then letters of what it does not do:
- * E evict, G grant, R revoke fail; S stale; D dies, H hangs at a grant; F fails at the start.
- */
+ * E evict, G grant, R revoke fail; S stale; D dies, H hangs at a grant; F fails;
+ * W drains for longer than another way would be waited for. */
 static uint32_t result_of(const char *how, const struct rf_fence_request *q)
 {
 	char letter = q->verb == RF_FENCE_EVICT    ? 'E'
@@ -66,6 +66,8 @@ static int be_way(const char *how)
 			return 1;
 		if (q.verb == RF_FENCE_GRANT && strchr(how, 'H'))
 			continue;
+		if (q.verb == RF_FENCE_REVOKE && strchr(how, 'W'))
+			poll(NULL, 0, 2000);
 		r.verb = q.verb;
 		r.id = q.id;
 		r.result = result_of(how, &q);
@@ -267,6 +269,13 @@ static void not_drained(void **state)
 	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_FAILED);
 }
 
+static void drains_slowly(void **state)
+{
+	(void)state;
+	start(EVICTS | GATES, "e", "gW", NULL);
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+}
+
 static void one_dies(void **state)
 {
 	struct rf_fence_reply r;
@@ -338,13 +347,14 @@ int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_teardown(f, end)
 	const struct CMUnitTest tests[] = {
-		TEST(all_well),         TEST(next_way),
-		TEST(not_verified),     TEST(gate_refuses),
-		TEST(last_resort),      TEST(nothing_left),
-		TEST(stale_wins),       TEST(drained_by_the_gate),
-		TEST(not_drained),      TEST(one_dies),
-		TEST(one_hangs),        TEST(all_died),
-		TEST(one_cannot_start), TEST(none_can_start),
+		TEST(all_well),       TEST(next_way),
+		TEST(not_verified),   TEST(gate_refuses),
+		TEST(last_resort),    TEST(nothing_left),
+		TEST(stale_wins),     TEST(drained_by_the_gate),
+		TEST(not_drained),    TEST(one_dies),
+		TEST(one_hangs),      TEST(drains_slowly),
+		TEST(all_died),       TEST(one_cannot_start),
+		TEST(none_can_start),
 	};
 
 	if (argc > 1 && !strcmp(argv[0], "ringfence-fencer"))
