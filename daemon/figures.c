@@ -177,35 +177,38 @@ static void put_peer(struct table *t, const struct part *p, const struct rf_metr
 	t->node = 0;
 }
 
-/* Nodes that this one heard or saw moving within the suspect time; itself is one. */
-static uint32_t alive(const struct part *p, uint64_t now_ns)
+/* Heard or seen moving within the suspect time. Its own slot is seen, too. */
+static bool alive(const struct part *p, uint32_t node, uint64_t now_ns)
 {
 	uint64_t limit = p->area.super.timing.suspect_ms * 1000000ull;
-	uint32_t n = 0;
+	struct rf_core_peer peer;
 
-	for (uint32_t i = 1; i <= p->area.super.id.nodes; i++) {
-		struct rf_core_peer peer;
-
-		rf_core_peer(rf_node_core(p->node), i, &peer);
-		n += (peer.net_ns && now_ns - peer.net_ns < limit) ||
-		     (peer.disk_ns && now_ns - peer.disk_ns < limit);
-	}
-	return n;
+	rf_core_peer(rf_node_core(p->node), node, &peer);
+	return (peer.net_ns && now_ns - peer.net_ns < limit) ||
+	       (peer.disk_ns && now_ns - peer.disk_ns < limit);
 }
 
+/* §4: only voters count towards a majority. */
 static void put_quorum(struct table *t, const struct part *p, uint64_t now_ns)
 {
 	const struct rf_super *s = &p->area.super;
+	uint32_t voters = 0, good = 0;
 	struct rf_core_self self;
 
+	for (uint32_t i = 1; i <= s->id.nodes; i++) {
+		if (!rf_bit_get(s->voters, i - 1))
+			continue;
+		voters++;
+		good += alive(p, i, now_ns);
+	}
 	rf_core_self(rf_node_core(p->node), &self);
 	put2(t, RF_METRIC_QUORUM, "disks", "all", self.disks);
 	put2(t, RF_METRIC_QUORUM, "disks", "good", self.disks_good);
 	put2(t, RF_METRIC_QUORUM, "disks", "needed", self.disks / 2 + 1);
-	put2(t, RF_METRIC_QUORUM, "nodes", "all", s->id.nodes);
-	put2(t, RF_METRIC_QUORUM, "nodes", "good", alive(p, now_ns));
+	put2(t, RF_METRIC_QUORUM, "nodes", "all", voters);
+	put2(t, RF_METRIC_QUORUM, "nodes", "good", good);
 	if (s->quorum == RF_QUORUM_MAJORITY)
-		put2(t, RF_METRIC_QUORUM, "nodes", "needed", s->id.nodes / 2 + 1);
+		put2(t, RF_METRIC_QUORUM, "nodes", "needed", voters / 2 + 1);
 }
 
 static void put_area(struct table *t, const struct part *p, const struct rf_metrics_area *a,

@@ -46,7 +46,7 @@
 	X(MESSAGES_REJECTED, "messages_rejected_total", c, d, "reason", "",            \
 	  "Datagrams that were not believed.")                                         \
 	X(QUORUM, "quorum", g, a, "of", "what",                                        \
-	  "Nodes and quorum disks: how many there are, are good, are needed.")         \
+	  "Voting nodes and quorum disks: how many there are, are good, are needed.")  \
 	X(DISK_ERRORS, "disk_errors_total", c, a, "kind", "disk",                      \
 	  "Operations on quorum disks that failed or passed their deadline.")          \
 	X(GATE_OPEN, "gate_open", g, v, "", "",                                        \

@@ -49,7 +49,8 @@ above() {
 	awk -v a="${v:-nan}" -v b="$3" 'BEGIN { exit !(a > b) }'
 }
 
-lab_begin 3
+lab_begin 4 --voters 1-3
+LAB_N=3 # the fourth has no vote and is not there
 mkdir -m 755 "$LAB/hooks"
 printf '#!/bin/sh\nexit 0\n' >"$LAB/hooks/10-good"
 chmod 755 "$LAB/hooks/10-good"
@@ -88,6 +89,10 @@ expect "404 for a path that is not there" code "$other" /etc/passwd 404
 expect "200" code "$other" / 200
 get "$first" /metrics >"$LAB/scrape"
 expect "metrics over HTTP" grep -q "^ringfence_is_leader$v} 1\$" "$LAB/scrape"
+for x in all:3 good:3 needed:2; do # only who votes counts
+	must 8 "voters ${x%:*}" eval \
+		"tool $first metrics | grep -q '^ringfence_quorum{.*of=\"nodes\",what=\"${x%:*}\"} ${x#*:}\$'"
+done
 expect "405" [ "$(in_node "$other" curl -s -m 10 -o /dev/null -w '%{http_code}' -d x=1 \
 	"http://127.0.0.1:${PORT[$other]}/metrics")" = 405 ]
 
