@@ -41,6 +41,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/figures.c \
 	daemon/fit.c \
 	daemon/identity.c \
+	daemon/line.c \
 	daemon/keep.c \
 	daemon/life.c \
 	daemon/log.c \

@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who a block device says it is, see identity.h. */
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "identity.h"
+#include "line.h"
 
-/* One line of a sysfs file of the device, without trailing blanks; false: none. */
+/* A line of sysfs about the device, without trailing blanks; false: none. */
 static bool attribute(char *out, size_t bytes, dev_t dev, const char *file)
 {
-	char path[128];
-	ssize_t n;
-	int fd;
+	size_t n;
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", major(dev), minor(dev), file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!rf_line(out, bytes, "/sys/dev/block/%u:%u/%s", major(dev), minor(dev), file))
 		return false;
-	n = read(fd, out, bytes - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	out[n] = 0;
-	n = (ssize_t)strcspn(out, "\n");
+	n = strlen(out);
 	while (n > 0 && out[n - 1] == ' ')
 		n--;
 	out[n] = 0;

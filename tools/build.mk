@@ -74,6 +74,7 @@ $(eval $(call rf_program,ringfence,\
 	daemon/decision.c \
 	daemon/helper.c \
 	daemon/identity.c \
+	daemon/line.c \
 	daemon/io/tree.c \
 	daemon/log.c \
 ,librf-core librf-blob librf-key,json-c smartcols blkid libsodium inih))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ringfence doctor: will it work on this host, and does it protect? */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,28 +63,6 @@ void doctor_say(enum verdict verdict, const char *check, const char *subject,
 	out_text(o, "advice", verdict == DOCTOR_PASS ? NULL : advice);
 	if (!tool.json)
 		print(verdict, check, subject, text, advice);
-}
-
-bool doctor_line(char *out, size_t bytes, const char *fmt, ...)
-{
-	char path[512];
-	va_list ap;
-	ssize_t n;
-	int fd;
-
-	va_start(ap, fmt);
-	vsnprintf(path, sizeof(path), fmt, ap);
-	va_end(ap);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, out, bytes - 1);
-	close(fd);
-	if (n < 0)
-		return false;
-	out[n] = 0;
-	out[strcspn(out, "\n")] = 0;
-	return true;
 }
 
 /* ---- configuration and key ---- */

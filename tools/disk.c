@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "disk.h"
+#include "identity.h"
 #include "tool.h"
 
 #define FILE_SECTOR 4096u /* an image may end up on any device: assume the largest */
@@ -35,57 +35,6 @@ void *disk_buffer(size_t bytes)
 	return memset(p, 0, bytes);
 }
 
-/* ---- identity ---- */
-
-static bool sysfs_text(char *out, size_t bytes, unsigned ma, unsigned mi, const char *file)
-{
-	char path[128];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", ma, mi, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, out, bytes - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	out[n] = 0;
-	out[strcspn(out, "\n")] = 0;
-	while (n > 0 && (out[n - 1] == ' ' || !out[n - 1]))
-		out[--n] = 0;
-	return *out;
-}
-
-static void printable(char *text)
-{
-	for (; *text; text++)
-		if (*text < 0x21 || *text > 0x7e)
-			*text = '_';
-}
-
-void disk_identity(char id[RF_DEVICE_ID_BYTES], unsigned ma, unsigned mi)
-{
-	static const char *const files[] = {"wwid",    "device/wwid",    "dm/uuid",
-					    "md/uuid", "device/serial",  "serial",
-					    "../wwid", "../device/wwid", "../device/serial"};
-	char text[RF_DEVICE_ID_BYTES - 16], part[8];
-	size_t i;
-
-	id[0] = 0;
-	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		if (sysfs_text(text, sizeof(text), ma, mi, files[i]))
-			break;
-	if (i == sizeof(files) / sizeof(files[0]))
-		return;
-	printable(text);
-	if (sysfs_text(part, sizeof(part), ma, mi, "partition"))
-		snprintf(id, RF_DEVICE_ID_BYTES, "%s-p%s", text, part);
-	else
-		snprintf(id, RF_DEVICE_ID_BYTES, "%s", text);
-}
-
 /* ---- opening ---- */
 
 static int open_failed(const char *path, int error)
@@ -98,7 +47,7 @@ static int open_failed(const char *path, int error)
 	return fail(RF_EXIT_IO, "%s: cannot be opened: %s", path, strerror(error));
 }
 
-static int block_shape(struct disk *d, const struct stat *st)
+static int block_shape(struct disk *d)
 {
 	int logical = 0;
 	unsigned physical = 0;
@@ -112,7 +61,7 @@ static int block_shape(struct disk *d, const struct stat *st)
 	if (d->logical_bytes < RF_RECORD_BYTES || d->logical_bytes > RF_STRIDE_MAX)
 		return fail(RF_EXIT_IO, "%s: sectors of %u bytes are not supported (%u to %u)",
 			    d->path, d->logical_bytes, RF_RECORD_BYTES, RF_STRIDE_MAX);
-	disk_identity(d->device_id, major(st->st_rdev), minor(st->st_rdev));
+	rf_identity(d->device_id, d->fd);
 	return 0;
 }
 
@@ -131,7 +80,7 @@ static int shape(struct disk *d)
 	if (fstat(d->fd, &st))
 		return fail(RF_EXIT_IO, "%s: %m", d->path);
 	if (S_ISBLK(st.st_mode))
-		return block_shape(d, &st);
+		return block_shape(d);
 	if (S_ISREG(st.st_mode))
 		return file_shape(d, &st);
 	return fail(RF_EXIT_IO, "%s: neither a block device nor an image file", d->path);

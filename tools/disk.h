@@ -100,7 +100,4 @@ void merge_read(struct merge *g, const struct disk_set *set, const struct record
 uint64_t record_epoch(const struct record *r, const void *raw);
 const char *merge_words(unsigned verdict, int error);
 
-/* WWID or serial of a block device from sysfs; "" if it has none. */
-void disk_identity(char id[RF_DEVICE_ID_BYTES], unsigned dev_major, unsigned dev_minor);
-
 #endif

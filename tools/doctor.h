@@ -42,8 +42,4 @@ void doctor_network(struct doctor *d);
 /* doctor_host.c: gate module, watchdog, memory, scheduling */
 void doctor_host(struct doctor *d);
 
-/* One line of a file of the kernel's; false: none. */
-bool doctor_line(char *out, size_t bytes, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "core/timing.h"
 #include "doctor.h"
+#include "line.h"
 #include "inequality.h"
 #include "tool.h"
 #include "worker.h"
@@ -88,8 +89,8 @@ static void layers(const struct disk *d)
 
 	if (fstat(d->fd, &st) || !S_ISBLK(st.st_mode))
 		return;
-	if (doctor_line(text, sizeof(text), "/sys/dev/block/%u:%u/md/level", major(st.st_rdev),
-			minor(st.st_rdev)))
+	if (rf_line(text, sizeof(text), "/sys/dev/block/%u:%u/md/level", major(st.st_rdev),
+		    minor(st.st_rdev)))
 		doctor_say(
 			DOCTOR_FAIL, "layers", d->path, "use the devices below as quorum disks",
 			"is a software array of this host (%s): its copies may differ", text);

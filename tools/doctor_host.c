@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "line.h"
 #include "tool.h"
 
 #define WATCHDOG_DEFAULT "/dev/watchdog0"
@@ -37,7 +38,7 @@ static void module(void)
 	char text[64];
 
 	uname(&u);
-	if (doctor_line(text, sizeof(text), "/sys/module/dm_ringfence/version"))
+	if (rf_line(text, sizeof(text), "/sys/module/dm_ringfence/version"))
 		doctor_say(strcmp(text, RF_VERSION) ? DOCTOR_WARN : DOCTOR_PASS, "gate",
 			   "dm-ringfence", "load the one that was built with this version",
 			   "loaded, version %s%s%s", text,
@@ -92,10 +93,10 @@ static void dog_state(const char *device, const char *name)
 	char identity[64] = "?", state[32] = "?", stays[8] = "0", seconds[16] = "?";
 	bool soft;
 
-	doctor_line(identity, sizeof(identity), "/sys/class/watchdog/%s/identity", name);
-	doctor_line(state, sizeof(state), "/sys/class/watchdog/%s/state", name);
-	doctor_line(stays, sizeof(stays), "/sys/class/watchdog/%s/nowayout", name);
-	doctor_line(seconds, sizeof(seconds), "/sys/class/watchdog/%s/timeout", name);
+	rf_line(identity, sizeof(identity), "/sys/class/watchdog/%s/identity", name);
+	rf_line(state, sizeof(state), "/sys/class/watchdog/%s/state", name);
+	rf_line(stays, sizeof(stays), "/sys/class/watchdog/%s/nowayout", name);
+	rf_line(seconds, sizeof(seconds), "/sys/class/watchdog/%s/timeout", name);
 	soft = !strncasecmp(identity, "soft", 4);
 	doctor_say(soft ? DOCTOR_WARN : DOCTOR_PASS, "watchdog", device,
 		   "load the driver of this hardware", "\"%s\", %s, %s s%s%s", identity, state,
@@ -138,7 +139,7 @@ static void rings(void)
 {
 	char text[8];
 
-	if (doctor_line(text, sizeof(text), "/proc/sys/kernel/io_uring_disabled") &&
+	if (rf_line(text, sizeof(text), "/proc/sys/kernel/io_uring_disabled") &&
 	    strcmp(text, "0"))
 		doctor_say(!strcmp(text, "2") ? DOCTOR_FAIL : DOCTOR_WARN, "io_uring", NULL,
 			   "sysctl kernel.io_uring_disabled=0", "restricted (%s)", text);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "doctor.h"
+#include "line.h"
 #include "mailbox.h"
 #include "tool.h"
 
@@ -23,7 +24,7 @@ static void mtu(const char *name)
 	unsigned need = RF_DATAGRAM_BYTES + UDP6_BYTES, have;
 	char text[32];
 
-	if (!doctor_line(text, sizeof(text), "/sys/class/net/%s/mtu", name))
+	if (!rf_line(text, sizeof(text), "/sys/class/net/%s/mtu", name))
 		return;
 	have = (unsigned)strtoul(text, NULL, 10);
 	if (have < need)
@@ -40,7 +41,7 @@ static void interface(const struct doctor *d, const char *name)
 	char text[32];
 	unsigned flags;
 
-	if (!doctor_line(text, sizeof(text), "/sys/class/net/%s/flags", name)) {
+	if (!rf_line(text, sizeof(text), "/sys/class/net/%s/flags", name)) {
 		doctor_say(DOCTOR_FAIL, "interface", name, "correct [network] interface",
 			   "there is none of this name");
 		return;
@@ -51,7 +52,7 @@ static void interface(const struct doctor *d, const char *name)
 	else if (d->config.groups && !(flags & IFF_MULTICAST))
 		doctor_say(DOCTOR_FAIL, "interface", name, "another one, or peers = ADDRESS...",
 			   "does no multicast");
-	else if (doctor_line(text, sizeof(text), "/sys/class/net/%s/carrier", name) &&
+	else if (rf_line(text, sizeof(text), "/sys/class/net/%s/carrier", name) &&
 		 !strcmp(text, "0"))
 		doctor_say(DOCTOR_FAIL, "interface", name, "look at the cable and the switch",
 			   "has no carrier");

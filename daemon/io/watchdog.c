@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "io/watchdog.h"
+#include "line.h"
 
 /* ---- the kernel ---- */
 
@@ -40,28 +41,14 @@ static ssize_t kernel_write(int fd, const void *data, size_t len)
 /* /dev/watchdog is the first one under its old name, which sysfs does not know. */
 static bool kernel_attribute(const char *device, const char *name, char *out, size_t bytes)
 {
-	char path[128];
 	struct stat st;
-	ssize_t n;
-	int fd;
 
 	if (stat(device, &st) != 0 || !S_ISCHR(st.st_mode))
 		return false;
 	if (st.st_rdev == makedev(10, 130))
-		snprintf(path, sizeof(path), "/sys/class/watchdog/watchdog0/%s", name);
-	else
-		snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/%s", major(st.st_rdev),
-			 minor(st.st_rdev), name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, out, bytes - 1);
-	close(fd);
-	if (n < 0)
-		return false;
-	out[n] = 0;
-	out[strcspn(out, "\n")] = 0;
-	return true;
+		return rf_line(out, bytes, "/sys/class/watchdog/watchdog0/%s", name);
+	return rf_line(out, bytes, "/sys/dev/char/%u:%u/%s", major(st.st_rdev),
+		       minor(st.st_rdev), name);
 }
 
 const struct rf_watchdog_ops rf_watchdog_kernel = {.open = kernel_open,

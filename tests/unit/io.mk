@@ -11,10 +11,10 @@ $(eval $(call rf_test,loop-old,tests/unit/test_loop_old.c daemon/io/loop.c,,libu
 $(B)/tests/loop-old: private LDLIBS += \
 	-Wl,--wrap=io_uring_queue_init_params,--wrap=io_uring_register_buf_ring
 $(eval $(call rf_test,watchdog,\
-	tests/unit/test_watchdog.c daemon/io/watchdog.c daemon/guard_record.c,,))
+	tests/unit/test_watchdog.c daemon/io/watchdog.c daemon/guard_record.c daemon/line.c,,))
 $(eval $(call rf_test,guard,\
 	tests/unit/test_guard.c \
-	daemon/guard.c daemon/guard_record.c daemon/io/watchdog.c,,))
+	daemon/guard.c daemon/guard_record.c daemon/io/watchdog.c daemon/line.c,,))
 $(eval $(call rf_test,pr-read,tests/unit/test_pr_read.c,librf-pr))
 $(eval $(call rf_test,pr,tests/unit/test_pr.c,librf-pr))
 $(eval $(call rf_test,chain,tests/unit/test_chain.c fence/chain.c fence/driver.c,))
