@@ -19,7 +19,7 @@ $(eval $(call rf_plugin,nbdkit-ringfence-plugin,\
 $(B)/lib/nbdkit-ringfence-plugin.so: private LDLIBS += -Wl,-z,undefs
 
 $(eval $(call rf_program,ringfence-fencer,\
-	fence/fencer.c fence/driver.c fence/none.c fence/target.c fence/link.c \
+	fence/fencer.c fence/driver.c fence/params.c fence/none.c fence/target.c fence/link.c \
 	fence/gate.c fence/gate_dm.c fence/gate_table.c fence/pr.c fence/pr_dev.c \
 	fence/chain.c,\
 	librf-pr librf-key librf-nbd librf-core,libnbd libsodium devmapper))

@@ -17,6 +17,7 @@
 #include "driver.h"
 #include "gate_dm.h"
 #include "gate_table.h"
+#include "params.h"
 
 #define REVOKE_MS 2000u
 #define NAME_BYTES 128u
@@ -25,7 +26,6 @@ struct gate {
 	char name[NAME_BYTES]; /* of the dm device */
 	struct rf_gate_table table;
 	struct rf_area area;
-	bool have_area, have_node, have_volume;
 	uint8_t area_uuid[RF_UUID_BYTES];
 	uint64_t epoch, incarnation; /* what was granted last; 0 = nothing */
 	int events_fd;
@@ -33,81 +33,65 @@ struct gate {
 
 /* ---- parameters ---- */
 
-static bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+static bool take_name(void *owner, const char *value)
 {
-	char *end;
-	unsigned long v;
+	struct gate *g = owner;
 
-	errno = 0;
-	v = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || *text == '+' || v < min || v > max)
-		return false;
-	*out = (uint32_t)v;
-	return true;
+	return snprintf(g->name, sizeof(g->name), "%s", value) < (int)sizeof(g->name) &&
+	       *value && !strchr(value, '/');
 }
 
-static bool parse_uuid(const char *text, uint8_t *out)
-{
-	unsigned i;
-
-	if (strlen(text) != 2 * RF_UUID_BYTES ||
-	    strspn(text, "0123456789abcdefABCDEF") != 2 * RF_UUID_BYTES)
-		return false;
-	for (i = 0; i < RF_UUID_BYTES; i++) {
-		char pair[3] = {text[2 * i], text[2 * i + 1], 0};
-
-		out[i] = (uint8_t)strtoul(pair, NULL, 16);
-	}
-	return true;
-}
-
-static bool set_param(struct gate *g, const char *key, size_t len, const char *value)
+static bool take_disk(void *owner, const char *value)
 {
 	char err[256];
 
-#define IS(word) (len == sizeof(word) - 1 && !memcmp(key, word, len))
-	if (IS("name"))
-		return snprintf(g->name, sizeof(g->name), "%s", value) < (int)sizeof(g->name) &&
-		       *value && !strchr(value, '/');
-	if (IS("device"))
-		return *(g->table.device = value) == '/';
-	if (IS("disk"))
-		return !rf_area_add(&g->area, value, err, sizeof(err));
-	if (IS("area"))
-		return g->have_area = parse_uuid(value, g->area_uuid);
-	if (IS("volume"))
-		return g->have_volume =
-			       parse_number(value, 0, RF_VOLUMES_MAX - 1, &g->table.volume);
-	if (IS("node"))
-		return g->have_node = parse_number(value, 1, RF_NODES_MAX, &g->table.node);
-	if (IS("check-ms"))
-		return parse_number(value, RF_GATE_CHECK_MS_MIN, RF_GATE_LEASE_MS_MAX,
-				    &g->table.check_ms);
-	if (IS("reads"))
-		return (g->table.gate_reads = !strcmp(value, "refuse")) ||
-		       !strcmp(value, "pass");
-	if (IS("refuse-as"))
-		return (g->table.conflict = !strcmp(value, "conflict")) ||
-		       !strcmp(value, "offline");
-	return IS("key-file"); /* for drivers that talk over a network */
-#undef IS
+	return !rf_area_add(&((struct gate *)owner)->area, value, err, sizeof(err));
+}
+
+static bool take_word(bool *is, const char *value, const char *yes, const char *no)
+{
+	*is = !strcmp(value, yes);
+	return *is || !strcmp(value, no);
+}
+
+static bool take_reads(void *owner, const char *value)
+{
+	return take_word(&((struct gate *)owner)->table.gate_reads, value, "refuse", "pass");
+}
+
+static bool take_refusal(void *owner, const char *value)
+{
+	return take_word(&((struct gate *)owner)->table.conflict, value, "conflict", "offline");
 }
 
 static int take_params(struct gate *g, char *const *params, char *err, size_t err_bytes)
 {
-	for (; *params; params++) {
-		const char *eq = strchr(*params, '=');
+	struct rf_gate_table *t = &g->table;
+	struct rf_param table[] = {
+		{.key = "name", .take = take_name, .needed = true},
+		{.key = "device", .path = &t->device, .needed = true},
+		{.key = "disk", .take = take_disk, .needed = true},
+		{.key = "area", .uuid = g->area_uuid, .needed = true},
+		{.key = "volume",
+		 .number = &t->volume,
+		 .max = RF_VOLUMES_MAX - 1,
+		 .needed = true},
+		{.key = "node",
+		 .number = &t->node,
+		 .min = 1,
+		 .max = RF_NODES_MAX,
+		 .needed = true},
+		{.key = "check-ms",
+		 .number = &t->check_ms,
+		 .min = RF_GATE_CHECK_MS_MIN,
+		 .max = RF_GATE_LEASE_MS_MAX},
+		{.key = "reads", .take = take_reads},
+		{.key = "refuse-as", .take = take_refusal},
+		{.key = "key-file"}, /* for drivers that talk over a network */
+		{.key = NULL},
+	};
 
-		if (eq && set_param(g, *params, (size_t)(eq - *params), eq + 1))
-			continue;
-		snprintf(err, err_bytes, "driver gate: bad parameter %.80s", *params);
-		return -EINVAL;
-	}
-	if (*g->name && g->table.device && g->area.disks && g->have_area && g->have_node &&
-	    g->have_volume)
-		return 0;
-	snprintf(err, err_bytes, "driver gate needs name= device= disk= area= volume= node=");
-	return -EINVAL;
+	return rf_params_take("gate", table, g, params, err, err_bytes);
 }
 
 static int gate_start(void **state, char *const *params, char *err, size_t err_bytes)
@@ -400,7 +384,7 @@ static int hand_detach(char *const *params, struct rf_fence_reply *reply)
 	struct rf_dm_status s;
 	struct gate g = {0};
 
-	if (!*params || strncmp(*params, "name=", 5) || !set_param(&g, "name", 4, *params + 5))
+	if (!*params || strncmp(*params, "name=", 5) || !take_name(&g, *params + 5))
 		return rf_reply_text(reply, "driver gate: detach needs name="), -EINVAL;
 	if (!ask_status(&g, &s, reply))
 		return -(int)reply->error;

@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "driver.h"
+#include "params.h"
 #include "pr.h"
 
 #define CHECK_MS 1000u
@@ -24,71 +24,31 @@ struct reservation {
 	const char *device;
 	uint8_t area[RF_UUID_BYTES];
 	uint32_t volume, check_ms;
-	bool have_area, have_volume, have_node;
 	int timer;
 };
 
 /* ---- parameters ---- */
 
-static bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
-{
-	char *end;
-	unsigned long v;
-
-	errno = 0;
-	v = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || *text == '+' || v < min || v > max)
-		return false;
-	*out = (uint32_t)v;
-	return true;
-}
-
-static bool parse_area(const char *text, uint8_t area[RF_UUID_BYTES])
-{
-	if (strlen(text) != 2 * RF_UUID_BYTES ||
-	    strspn(text, "0123456789abcdefABCDEF") != 2 * RF_UUID_BYTES)
-		return false;
-	for (unsigned i = 0; i < RF_UUID_BYTES; i++) {
-		char pair[3] = {text[2 * i], text[2 * i + 1], 0};
-
-		area[i] = (uint8_t)strtoul(pair, NULL, 16);
-	}
-	return true;
-}
-
-static bool set_param(struct reservation *r, const char *key, size_t len, const char *value)
-{
-#define IS(word) (len == sizeof(word) - 1 && !memcmp(key, word, len))
-	if (IS("device"))
-		return *(r->device = value) == '/';
-	if (IS("area"))
-		return r->have_area = parse_area(value, r->area);
-	if (IS("volume"))
-		return r->have_volume = parse_number(value, 0, RF_VOLUMES_MAX - 1, &r->volume);
-	if (IS("node"))
-		return r->have_node = parse_number(value, 1, RF_NODES_MAX, &r->pr.node);
-	if (IS("grace-ms"))
-		return parse_number(value, 1, 3600000, &r->pr.grace_ms);
-	if (IS("check-ms"))
-		return parse_number(value, 50, 60000, &r->check_ms);
-#undef IS
-	return false;
-}
-
 static int parse_params(struct reservation *r, char *const *params, char *err, size_t err_bytes)
 {
-	for (; *params; params++) {
-		const char *eq = strchr(*params, '=');
+	struct rf_param table[] = {
+		{.key = "device", .path = &r->device, .needed = true},
+		{.key = "area", .uuid = r->area, .needed = true},
+		{.key = "volume",
+		 .number = &r->volume,
+		 .max = RF_VOLUMES_MAX - 1,
+		 .needed = true},
+		{.key = "node",
+		 .number = &r->pr.node,
+		 .min = 1,
+		 .max = RF_NODES_MAX,
+		 .needed = true},
+		{.key = "grace-ms", .number = &r->pr.grace_ms, .min = 1, .max = 3600000},
+		{.key = "check-ms", .number = &r->check_ms, .min = 50, .max = 60000},
+		{.key = NULL},
+	};
 
-		if (eq && set_param(r, *params, (size_t)(eq - *params), eq + 1))
-			continue;
-		snprintf(err, err_bytes, "driver reservation: bad parameter %.80s", *params);
-		return -EINVAL;
-	}
-	if (r->device && r->have_area && r->have_volume && r->have_node)
-		return 0;
-	snprintf(err, err_bytes, "driver reservation needs device= area= volume= node=");
-	return -EINVAL;
+	return rf_params_take("reservation", table, r, params, err, err_bytes);
 }
 
 static void arm(struct reservation *r)

@@ -14,6 +14,7 @@
 
 #include "driver.h"
 #include "link.h"
+#include "params.h"
 #include "ringfence/key.h"
 
 #define TIMEOUT_MS 5000u
@@ -25,7 +26,6 @@ struct target {
 	struct rf_keys keys;
 	__u8 area[RF_UUID_BYTES];
 	uint32_t volume, node, timeout_ms;
-	bool have_area, have_volume, have_node;
 	struct rf_link data;  /* kept open while our epoch rules */
 	struct rf_conn bound; /* what it is bound to */
 };
@@ -40,67 +40,26 @@ struct report {
 
 /* ---- parameters ---- */
 
-static bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
-{
-	char *end;
-	unsigned long v;
-
-	errno = 0;
-	v = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || *text == '+' || v < min || v > max)
-		return false;
-	*out = (uint32_t)v;
-	return true;
-}
-
-static bool parse_area(const char *text, __u8 area[RF_UUID_BYTES])
-{
-	unsigned i;
-
-	if (strlen(text) != 2 * RF_UUID_BYTES ||
-	    strspn(text, "0123456789abcdefABCDEF") != 2 * RF_UUID_BYTES)
-		return false;
-	for (i = 0; i < RF_UUID_BYTES; i++) {
-		char pair[3] = {text[2 * i], text[2 * i + 1], 0};
-
-		area[i] = (__u8)strtoul(pair, NULL, 16);
-	}
-	return true;
-}
-
-static bool set_param(struct target *t, const char *key, size_t len, const char *value)
-{
-#define IS(name) (len == sizeof(name) - 1 && !memcmp(key, name, len))
-	if (IS("uri"))
-		return *(t->uri = value);
-	if (IS("key-file"))
-		return *(t->key_path = value);
-	if (IS("area"))
-		return t->have_area = parse_area(value, t->area);
-	if (IS("volume"))
-		return t->have_volume = parse_number(value, 0, RF_VOLUMES_MAX - 1, &t->volume);
-	if (IS("node"))
-		return t->have_node = parse_number(value, 1, RF_NODES_MAX, &t->node);
-	if (IS("timeout-ms"))
-		return parse_number(value, 10, 600000, &t->timeout_ms);
-#undef IS
-	return false;
-}
-
 static int parse_params(struct target *t, char *const *params, char *err, size_t err_bytes)
 {
-	for (; *params; params++) {
-		const char *eq = strchr(*params, '=');
+	struct rf_param table[] = {
+		{.key = "uri", .text = &t->uri, .needed = true},
+		{.key = "key-file", .text = &t->key_path, .needed = true},
+		{.key = "area", .uuid = t->area, .needed = true},
+		{.key = "volume",
+		 .number = &t->volume,
+		 .max = RF_VOLUMES_MAX - 1,
+		 .needed = true},
+		{.key = "node",
+		 .number = &t->node,
+		 .min = 1,
+		 .max = RF_NODES_MAX,
+		 .needed = true},
+		{.key = "timeout-ms", .number = &t->timeout_ms, .min = 10, .max = 600000},
+		{.key = NULL},
+	};
 
-		if (eq && set_param(t, *params, (size_t)(eq - *params), eq + 1))
-			continue;
-		snprintf(err, err_bytes, "driver target: bad parameter %.80s", *params);
-		return -EINVAL;
-	}
-	if (t->uri && t->key_path && t->have_area && t->have_volume && t->have_node)
-		return 0;
-	snprintf(err, err_bytes, "driver target needs uri= key-file= area= volume= node=");
-	return -EINVAL;
+	return rf_params_take("target", table, t, params, err, err_bytes);
 }
 
 static int target_start(void **state, char *const *params, char *err, size_t err_bytes)
