@@ -285,6 +285,7 @@ static int port_io(void *world, const struct rf_effect *e)
 		.deadline_ns = e->io.deadline_ns,
 	};
 
+	p->left &= !r.write_len; /* §2.5: from here on it may land, however this life ends */
 	return rf_disks_submit(p->disks, &r);
 }
 

@@ -38,7 +38,8 @@ struct part {
 	struct rf_timer timer;
 	struct rf_fit fit;
 	bool joined, halted, degraded;
-	bool left; /* nothing of it can land: its slot says FREE, or was never written */
+	bool crashed; /* the life before it did not leave, or may not have */
+	bool left;    /* nothing of it can land: its slot says FREE, or was never written */
 	char life[RF_LIFE_PATH_BYTES];      /* the mark that it has not left yet */
 	uint32_t reason;                    /* of the halt, RF_CAUSE_* */
 	uint32_t config_of[RF_VOLUMES_MAX]; /* configuration index by number; UINT32_MAX */

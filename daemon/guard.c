@@ -237,7 +237,7 @@ void rf_guard_attach(struct daemon *d)
 static bool all_drained(const struct daemon *d)
 {
 	for (uint32_t i = 0; i < d->parts; i++)
-		if (!d->part[i]->joined && !d->part[i]->left)
+		if (!d->part[i]->joined && d->part[i]->crashed)
 			return false;
 	for (uint32_t i = 0; i < d->config.volumes; i++)
 		if (d->managed[i].maybe_open && !d->managed[i].target_side)

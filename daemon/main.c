@@ -197,10 +197,8 @@ static void leave(struct daemon *d)
 	rf_notify_extend(leave_limit_ms(d) + 5000);
 	rf_service_tell(d);
 	e.admin.verb = RF_ADMIN_SHUTDOWN;
-	for (uint32_t i = 0; i < d->parts; i++) {
-		d->part[i]->left = false;
+	for (uint32_t i = 0; i < d->parts; i++)
 		rf_bind_event(d->part[i], &e);
-	}
 }
 
 static void signalled(struct rf_op *op, int res, bool more)

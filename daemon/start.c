@@ -99,6 +99,7 @@ static bool life_begin(struct part *p, const char *socket)
 	if (err[0])
 		rf_log(RF_LOG_WARNING,
 		       "%s: an earlier life counts as crashed, the start takes longer", err);
+	p->crashed = crashed;
 	p->left = !crashed; /* nothing of this life was written yet */
 	return crashed;
 }

@@ -42,4 +42,14 @@ must 3 "it says that it waits" lab_said_since 1 "$line" ' join-wait '
 must 8 "it joins after that" lab_said_since 1 "$line" ' joined '
 lab_stop_node 1
 mark && lab_fail "the mark of the crashed life outlived a clean end"
+
+# A life that is ended from outside has not left: its last writes may still land.
+line=$(lab_lines 1)
+lab_node 1
+must 8 "it joins once more" lab_said_since 1 "$line" ' joined '
+lab_signal STOP 1 >/dev/null
+lab_format "$LAB_AREA" --force
+lab_signal CONT 1 >/dev/null
+must 8 "it ends: this is no longer its area" lab_gone "${LAB_DAEMON[1]}"
+mark || lab_fail "the mark went with a life that did not leave"
 exit 0

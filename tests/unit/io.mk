@@ -15,6 +15,7 @@ $(eval $(call rf_test,watchdog,\
 $(eval $(call rf_test,guard,\
 	tests/unit/test_guard.c \
 	daemon/guard.c daemon/guard_record.c daemon/io/watchdog.c daemon/line.c,,))
+$(B)/tests/guard: private LDLIBS += -Wl,--wrap=unlink
 $(eval $(call rf_test,pr-read,tests/unit/test_pr_read.c,librf-pr))
 $(eval $(call rf_test,pr,tests/unit/test_pr.c,librf-pr))
 $(eval $(call rf_test,params,tests/unit/test_params.c fence/params.c,))

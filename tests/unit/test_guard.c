@@ -17,7 +17,7 @@
 static struct part part;
 static struct managed managed[2];
 static struct daemon d;
-static bool paused;
+static bool paused, disarmed;
 static int pet_error, pets;
 static char orders[64], said[512];
 
@@ -30,7 +30,30 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	return pet_error;
 }
 
-static const struct rf_watchdog_ops fake_ops = {.ioctl = fake_ioctl};
+static ssize_t fake_write(int fd, const void *data, size_t len)
+{
+	(void)fd;
+	assert_int_equal(len, 1);
+	disarmed = *(const char *)data == 'V';
+	return 1;
+}
+
+static int fake_close(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+static const struct rf_watchdog_ops fake_ops = {
+	.ioctl = fake_ioctl, .write = fake_write, .close = fake_close};
+
+/* Not that of the host this runs on. */
+int __wrap_unlink(const char *path);
+int __wrap_unlink(const char *path)
+{
+	assert_string_equal(path, RF_GUARD_RECORD);
+	return 0;
+}
 
 static int fake_admin(void *world, uint32_t verb, uint32_t volume, uint32_t node)
 {
@@ -93,6 +116,8 @@ void rf_log(enum rf_log_level level, const char *format, ...)
 static void make(enum rf_config_watchdog mode)
 {
 	memset(&d, 0, sizeof(d));
+	memset(&part, 0, sizeof(part));
+	memset(managed, 0, sizeof(managed));
 	d.config.watchdog = mode;
 	d.config.volumes = 2;
 	d.managed = managed;
@@ -100,7 +125,7 @@ static void make(enum rf_config_watchdog mode)
 	d.part[0] = managed[0].part = managed[1].part = &part;
 	d.guard.dog = (struct rf_watchdog){.ops = &fake_ops, .fd = 0, .timeout_s = 2};
 	d.guard.every_ns = 1000;
-	paused = false;
+	paused = disarmed = false;
 	pet_error = pets = 0;
 	*orders = *said = 0;
 	rf_guard_attach(&d);
@@ -152,11 +177,35 @@ static void automatic_goes_on_and_says_so_once(void **state)
 	assert_int_equal(pets, 2); /* it is tried again */
 }
 
+static bool stops_disarmed(bool joined, bool crashed, bool maybe_open, bool target_side)
+{
+	make(RF_WATCHDOG_AUTOMATIC);
+	part.joined = joined;
+	part.crashed = crashed;
+	managed[1].maybe_open = maybe_open;
+	managed[1].target_side = target_side;
+	rf_guard_stop(&d);
+	assert_int_equal(d.guard.dog.fd, -1);
+	return disarmed;
+}
+
+static void disarmed_only_when_all_is_drained(void **state)
+{
+	(void)state;
+	assert_true(stops_disarmed(true, false, false, false));
+	assert_true(stops_disarmed(true, true, false, false)); /* joining shut its gates */
+	assert_false(stops_disarmed(true, false, true, false));
+	assert_true(stops_disarmed(true, false, true, true));
+	assert_true(stops_disarmed(false, false, false, false)); /* refused: no gate ever */
+	assert_false(stops_disarmed(false, true, false, false)); /* whose are open? */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(required_leads_with_it_or_not_at_all),
 		cmocka_unit_test(automatic_goes_on_and_says_so_once),
+		cmocka_unit_test(disarmed_only_when_all_is_drained),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
