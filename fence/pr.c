@@ -25,6 +25,7 @@ struct reservation {
 	uint8_t area[RF_UUID_BYTES];
 	uint32_t volume, check_ms;
 	int timer;
+	char unfit[RF_FENCE_TEXT_BYTES]; /* why the device cannot carry a reservation */
 };
 
 /* ---- parameters ---- */
@@ -105,6 +106,11 @@ static void pr_begin(void *state)
 	struct rf_pr_answer a = {0};
 
 	rf_pr_check(&r->pr, &a);
+	if (r->pr.no_pr)
+		snprintf(r->unfit, sizeof(r->unfit), "%.64s knows no persistent reservations",
+			 r->device);
+	else if (a.error == ENOTBLK || a.error == EINVAL) /* others may pass */
+		snprintf(r->unfit, sizeof(r->unfit), "%.100s", a.text);
 	arm(r);
 }
 
@@ -112,11 +118,9 @@ static uint32_t pr_able(void *state, char *text, size_t bytes)
 {
 	struct reservation *r = state;
 
-	if (!r->pr.no_pr)
+	if (!*r->unfit)
 		return RF_FENCE_CAN_EVICT;
-	snprintf(text, bytes,
-		 "%.64s knows no persistent reservations: use another fence for this volume",
-		 r->device);
+	snprintf(text, bytes, "%.100s: use another device or fence for this volume", r->unfit);
 	return 0;
 }
 

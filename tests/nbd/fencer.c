@@ -19,6 +19,8 @@
 #define A 0x1111111111111111ull
 #define B 0x2222222222222222ull
 
+#define AREA "area=a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5"
+
 static struct lab lab;
 static char block[4096];
 
@@ -108,15 +110,14 @@ static struct rf_fence_reply call(struct fencer *f, uint32_t verb, uint32_t node
 
 static struct fencer start_target(uint32_t node, const char *timeout)
 {
-	char uri[400], key[400], area[64], number[16], limit[32];
-	const char *argv[] = {"ringfence-fencer", "target", uri,   key, area,
+	char uri[400], key[400], number[16], limit[32];
+	const char *argv[] = {"ringfence-fencer", "target", uri,   key, AREA,
 			      "volume=0",         number,   limit, NULL};
 	struct rf_fence_reply hello;
 	struct fencer f;
 
 	snprintf(uri, sizeof(uri), "uri=nbd+unix:///?socket=%s", lab.sock);
 	snprintf(key, sizeof(key), "key-file=%s", lab.key);
-	snprintf(area, sizeof(area), "area=a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5");
 	snprintf(number, sizeof(number), "node=%u", node);
 	snprintf(limit, sizeof(limit), "timeout-ms=%s", timeout);
 	f = start(argv, &hello);
@@ -177,6 +178,31 @@ static void test_parameters(void **state)
 	f = start(less, &r);
 	assert_non_null(strstr(r.text, "key-file="));
 	finish(&f);
+}
+
+/* Known only when the device is looked at: a second HELLO. Nothing is granted then. */
+static void unfit(const char *device, const char *why)
+{
+	const char *argv[] = {"ringfence-fencer", "reservation", device, AREA,
+			      "volume=0",         "node=1",      NULL};
+	struct rf_fence_reply r;
+	struct fencer f = start(argv, &r);
+
+	assert_int_equal(r.result, RF_FENCE_OK);
+	r = receive(&f);
+	assert_int_equal(r.id, RF_FENCE_HELLO_ID);
+	assert_int_equal(r.result, RF_FENCE_FAILED);
+	assert_int_equal(r.can, 0);
+	assert_non_null(strstr(r.text, why));
+	assert_int_not_equal(call(&f, RF_FENCE_GRANT, 1, A, 1).result, RF_FENCE_OK);
+	assert_int_not_equal(call(&f, RF_FENCE_EVICT, 1, A, 1).result, RF_FENCE_OK);
+	assert_int_equal(finish(&f), 0);
+}
+
+static void test_unfit_device(void **state)
+{
+	(void)state;
+	unfit("device=/dev/null", "/dev/null: Block device required: use another device");
 }
 
 static void test_evict(void **state)
@@ -371,6 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_unfit_device),
 		T(test_evict),
 		T(test_revoke),
 		T(test_revoke_all),
