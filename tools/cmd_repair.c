@@ -122,6 +122,49 @@ static int judge_life(struct work *w)
 	return rc;
 }
 
+static bool asks(void)
+{
+	return !yes && !tool.json && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+static const struct repair *find(const struct work *w, const struct repair *p)
+{
+	for (unsigned i = 0; i < w->count; i++)
+		if (w->list[i].disk == p->disk && w->list[i].verdict == REPAIR_WRITE &&
+		    w->list[i].record.offset_bytes == p->record.offset_bytes)
+			return &w->list[i];
+	return NULL;
+}
+
+/*
+ * The plan was read before the slots were watched, and whoever was asked took his time:
+ * a node may have joined, voted and left in between, and what is written now must not be
+ * older than what it wrote (PROTOCOL 5: ballots keep their promises). So judge anew.
+ */
+static int judge_again(struct work *w)
+{
+	struct work now = {.set = w->set, .g = w->g};
+	int rc = 0;
+
+	plan(&now);
+	if (asks())
+		judge_life(&now);
+	for (unsigned i = 0; i < w->count && !rc; i++) {
+		const struct repair *p = find(&now, &w->list[i]);
+
+		if (w->list[i].verdict != REPAIR_WRITE)
+			continue;
+		if (p)
+			w->list[i] = *p;
+		else
+			rc = fail(RF_EXIT_AGAIN, "nothing was written: the area changed while "
+						 "it was judged. Stop ringfenced on all hosts "
+						 "and repair again");
+	}
+	free(now.list);
+	return rc;
+}
+
 /* ---- write ---- */
 
 static int write_failed(const struct work *w, const struct repair *p, int rc)
@@ -168,7 +211,7 @@ static int may_go_on(const struct work *w)
 {
 	char answer[8] = "";
 
-	if (yes || tool.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+	if (!asks())
 		return 0;
 	fprintf(stderr, "Write these %u records? Type yes: ", w->total[REPAIR_WRITE]);
 	if (fgets(answer, sizeof(answer), stdin) && !strcmp(answer, "yes\n"))
@@ -247,6 +290,8 @@ static int repair(struct work *w)
 	tell(w);
 	if (w->total[REPAIR_WRITE] && !dry_run) {
 		rc = may_go_on(w);
+		if (!rc)
+			rc = judge_again(w);
 		if (!rc)
 			rc = write_all(w);
 	}

@@ -66,6 +66,22 @@ scribble "$LAB_DISKS/end" $(((16 << 20) - 89 * 4096 + 300)) torn
 expect_exit 0 rf repair "$LAB_DISKS/end"
 cmp "$LAB_DISKS/end" "$LAB_DISKS/end-clean" || lab_fail "at the end: not what was there"
 
+# What changed while somebody was being asked is not written over.
+fresh
+tear $copy
+mkfifo "$LAB/keys"
+script -qefc "'$LAB_BIN/ringfence' repair '$x'" "$LAB/typed" <"$LAB/keys" >/dev/null 2>&1 &
+asked=$!
+exec 9>"$LAB/keys"
+must 10 "it asks" grep -q 'Type yes' "$LAB/typed"
+cat "$clean" >"$x"
+echo yes >&9
+exec 9>&-
+wait $asked
+rc=$?
+[ $rc -eq 75 ] || lab_fail "wrote what had changed: exit $rc: $(cat "$LAB/typed")"
+cmp "$x" "$clean" || lab_fail "wrote although the area had changed"
+
 # A lost epoch sector: its ballots decide. Time and sequence are new, the rest is not.
 sector() {
 	rf dump --record claims "$x" | sed -n '/^epoch of/,/^ballot/p' |
