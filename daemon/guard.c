@@ -89,9 +89,13 @@ static void judge(struct daemon *d, int rc)
 {
 	struct rf_guard *g = &d->guard;
 
-	if (rc && !g->said)
-		rf_log(RF_LOG_ERR, "watchdog: cannot be petted: %s: it may reset this host",
-		       strerror(-rc));
+	if (rc && !g->said) {
+		snprintf(g->text, sizeof(g->text), "cannot be petted: %s", strerror(-rc));
+		rf_log(RF_LOG_ERR, "watchdog: %s: it may reset this host", g->text);
+	} else if (!rc && g->said && !g->unsafe) {
+		rf_log(RF_LOG_WARNING, "watchdog: petted again");
+		g->text[0] = 0;
+	}
 	g->said = rc != 0;
 	if (rc && d->config.watchdog == RF_WATCHDOG_REQUIRED)
 		lead_no_more(d);
@@ -272,7 +276,7 @@ void rf_guard_show(const struct daemon *d, struct rf_ctl_daemon *row)
 		row->watchdog = RF_CTL_WATCHDOG_OFF;
 	else if (g->dog.fd < 0)
 		row->watchdog = RF_CTL_WATCHDOG_NONE;
-	else if (g->unsafe)
+	else if (g->unsafe || g->said)
 		row->watchdog = RF_CTL_WATCHDOG_FIRING;
 	else
 		row->watchdog = g->dog.soft ? RF_CTL_WATCHDOG_SOFT : RF_CTL_WATCHDOG_ARMED;

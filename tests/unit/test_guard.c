@@ -131,6 +131,14 @@ static void make(enum rf_config_watchdog mode)
 	rf_guard_attach(&d);
 }
 
+static bool shown(uint32_t watchdog, const char *text)
+{
+	struct rf_ctl_daemon row = {0};
+
+	rf_guard_show(&d, &row);
+	return row.watchdog == watchdog && !strcmp(row.watchdog_text, text);
+}
+
 static void turn(void)
 {
 	d.guard.timer.fire(&d.guard.timer, 5000);
@@ -170,11 +178,16 @@ static void automatic_goes_on_and_says_so_once(void **state)
 	pet_error = -ENODEV;
 	turn();
 	assert_non_null(strstr(said, "cannot be petted: No such device"));
+	assert_true(shown(RF_CTL_WATCHDOG_FIRING, "cannot be petted: No such device"));
 	*said = 0;
 	turn();
 	assert_string_equal(said, "");
 	assert_string_equal(orders, "");
 	assert_int_equal(pets, 2); /* it is tried again */
+	pet_error = 0;
+	turn();
+	assert_string_equal(said, "watchdog: petted again");
+	assert_true(shown(RF_CTL_WATCHDOG_ARMED, ""));
 }
 
 static bool stops_disarmed(bool joined, bool crashed, bool maybe_open, bool target_side)
