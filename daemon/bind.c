@@ -15,7 +15,7 @@
 
 #define COUNTERS_NS 5000000000ull /* between two looks at the fence's counters */
 
-static uint64_t unix_ns(void)
+uint64_t rf_bind_unix_ns(void)
 {
 	struct timespec t;
 
@@ -28,7 +28,7 @@ static uint64_t unix_ns(void)
 void rf_bind_event(struct part *p, struct rf_event *e)
 {
 	e->now_ns = rf_loop_clock_ns(); /* §2.4: about others, after the completion */
-	e->unix_ns = unix_ns();
+	e->unix_ns = rf_bind_unix_ns();
 	rf_node_event(p->node, e);
 	rf_show_roles(p);
 }
@@ -342,7 +342,7 @@ static int port_hook(void *world, const struct rf_effect *e)
 		.prev_leader = e->hook.prev_owner,
 		.epoch = e->hook.epoch,
 		.prev_epoch = e->hook.prev_epoch,
-		.unix_ns = unix_ns(),
+		.unix_ns = rf_bind_unix_ns(),
 		.deadline_ns = e->hook.deadline_ns,
 	};
 

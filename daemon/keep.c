@@ -6,19 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "daemon.h"
 #include "keep.h"
 #include "log.h"
-
-static uint64_t unix_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 __attribute__((format(printf, 3, 4))) static uint32_t answer(char text[RF_CTL_TEXT_BYTES],
 							     uint32_t code, const char *format,
@@ -224,7 +215,8 @@ static uint32_t begin(struct daemon *d, uint32_t volume, const struct rf_ctl_wor
 {
 	struct rf_keep *k = &d->managed[volume].keep;
 	const char *wrong = rf_work_text_wrong(arg->text, sizeof(arg->text));
-	struct rf_work w = {.epoch = k->epoch, .unix_ns = unix_ns(), .node = d->config.node};
+	struct rf_work w = {
+		.epoch = k->epoch, .unix_ns = rf_bind_unix_ns(), .node = d->config.node};
 	struct rf_blob b = k->blob;
 
 	if (wrong)

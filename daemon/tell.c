@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/timing.h"
 #include "daemon.h"
@@ -22,14 +21,6 @@
 #define DEGRADED_HEALTH                                                           \
 	(RF_HEALTH_WRITE_FAILING | RF_HEALTH_READ_FAILING | RF_HEALTH_UNDRAINED | \
 	 RF_HEALTH_STOPPED)
-
-static uint64_t unix_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- one event ---- */
 
@@ -68,7 +59,7 @@ static void prepare(struct rf_hooks_call *c, struct daemon *d, uint32_t volume,
 		.prev_leader = m->leader,
 		.epoch = v.epoch,
 		.prev_epoch = m->epoch,
-		.unix_ns = unix_ns(),
+		.unix_ns = rf_bind_unix_ns(),
 		.sequence = ++m->sequence,
 	};
 	snprintf(c->event, sizeof(c->event), "%s", rf_tell_name(event));
