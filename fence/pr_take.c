@@ -436,16 +436,22 @@ static void take_rounds(struct rf_pr *p, uint64_t mine, struct rf_pr_answer *a)
 	not_taken(p, a);
 }
 
+/* A key holds the low bits only: those of another epoch must not pass for this one. */
+static bool fits(uint64_t epoch, struct rf_pr_answer *a)
+{
+	if (epoch && epoch <= RF_PR_EPOCH_MAX)
+		return true;
+	say(a, RF_FENCE_FAILED, EOVERFLOW, "epoch %" PRIu64 " does not fit in a key", epoch);
+	return false;
+}
+
 void rf_pr_take(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a)
 {
 	uint64_t mine = rf_pr_key(p->tag, p->node, epoch);
 
 	a->epoch = epoch;
-	if (!epoch || epoch > RF_PR_EPOCH_MAX) {
-		say(a, RF_FENCE_FAILED, EOVERFLOW, "epoch %" PRIu64 " does not fit in a key",
-		    epoch);
+	if (!fits(epoch, a))
 		return;
-	}
 	if (p->held == mine && p->ops->now_ms(p->dev) >= p->quiet_ms) {
 		say(a, RF_FENCE_OK, 0, "reserved"); /* checked from time to time */
 		return;
@@ -467,7 +473,7 @@ void rf_pr_verify(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a)
 	uint64_t mine = rf_pr_key(p->tag, p->node, epoch);
 
 	a->epoch = epoch;
-	if (!find_paths(p, a))
+	if (!fits(epoch, a) || !find_paths(p, a))
 		return;
 	if (!look(p)) {
 		not_taken(p, a);

@@ -573,6 +573,13 @@ static void foreign_type(void **state)
 static void epoch_does_not_fit(void **state)
 {
 	(void)state;
+	/* its low bits are those of an epoch that rules */
+	take(&a, 5);
+	memset(&a.a, 0, sizeof(a.a));
+	rf_pr_verify(&a.pr, RF_PR_EPOCH_MAX + 1 + 5, &a.a);
+	assert_int_equal(a.a.result, RF_FENCE_FAILED);
+	rf_pr_verify(&a.pr, 5, &a.a);
+	assert_int_equal(a.a.result, RF_FENCE_OK);
 	assert_int_equal(take(&a, RF_PR_EPOCH_MAX + 1), RF_FENCE_FAILED);
 	assert_int_equal(take(&a, 0), RF_FENCE_FAILED);
 	assert_int_equal(take(&a, RF_PR_EPOCH_MAX), RF_FENCE_OK);
