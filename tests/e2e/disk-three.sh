@@ -16,24 +16,7 @@ rf() {
 }
 expect_exit 0 rf format --force --cluster lab --nodes 3 --profile fast --volume "$LAB_VOLUME" \
 	--reserve whole "${disks[@]}"
-lab_conf() {
-	cat <<-END
-		[cluster]
-		name = lab
-		node-id = $1
-
-		[network]
-		interface = eth0
-		multicast = 239.255.74.11
-
-		[auth]
-		key-file = $LAB/key
-
-		[volume $LAB_VOLUME]
-		area = ${disks[0]}, ${disks[1]}, ${disks[2]}
-		fence = expiry
-	END
-}
+LAB_AREA="${disks[0]}, ${disks[1]}, ${disks[2]}" LAB_DATA=
 lab_nodes 1 2 3
 must 8 "a first leader" lab_led
 for _ in 1 2 3; do

@@ -336,7 +336,8 @@ lab_target() {
 
 # ---- nodes ----
 
-# What a node's configuration says; a test may redefine lab_conf_more NODE.
+# What a node's configuration says; a test may redefine lab_conf_more NODE. LAB_AREA may
+# be several disks, "A, B, C"; without LAB_DATA there is no device of data.
 lab_conf_more() {
 	:
 }
@@ -356,7 +357,7 @@ lab_conf() {
 		key-file = $LAB/key
 
 		[volume $LAB_VOLUME]
-		device = $dev
+		${dev:+device = $dev}
 		area = ${LAB_PATH_DEV[$1]:-$LAB_AREA}
 		fence = ${LAB_FENCE:-target}
 	END
