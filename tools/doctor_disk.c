@@ -10,8 +10,8 @@
 
 #include "core/timing.h"
 #include "doctor.h"
-#include "line.h"
 #include "inequality.h"
+#include "line.h"
 #include "tool.h"
 #include "worker.h"
 

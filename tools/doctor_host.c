@@ -76,7 +76,7 @@ static void gates(const struct doctor *d)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < d->config.volumes; i++)
-		n += !strcmp(d->config.volume[i].fence, "gate");
+		n += rf_config_fenced_by(&d->config.volume[i], "gate");
 	if (!n)
 		return;
 	module();

@@ -165,6 +165,6 @@ void doctor_reservations(struct doctor *d)
 		const struct rf_config_volume *v = &d->config.volume[i];
 
 		if (v->device[0])
-			examine(v->device, !strncmp(v->fence, "reservation", 11));
+			examine(v->device, rf_config_fenced_by(v, "reservation"));
 	}
 }
