@@ -74,11 +74,12 @@ lab_nodes 1 2
 must 15 "node 1 leads" lab_leads 1
 must 10 "reconcile, then promote" heard 1 reconcile promote
 expect "arguments" grep -q "^promote $LAB_VOLUME leader 1 first$" "$LAB/events1"
-expect "output in the log" lab_said 1 "hook promote $LAB_VOLUME: heard promote"
+must 10 "output in the log" lab_said 1 "hook promote $LAB_VOLUME: heard promote"
 expect_exit 0 tool 1 resign "$LAB_VOLUME"
 must 10 "demote" heard 1 reconcile promote demote
 never 2 "node 2 leads though its check fails" lab_leads 2
 must 12 "node 1 leads again" lab_leads 1
+must 10 "its hooks ran" promoted 1
 rm "$LAB/sick2"
 forget
 
@@ -100,6 +101,7 @@ touch "$LAB/reconcile-fails1"
 must 12 "hand-over" tool 2 handover "$LAB_VOLUME" --to 1
 must 12 "it says so" lab_said 1 "reconcile-failed .* status=5"
 must 12 "node 2 leads again" lab_leads 2
+must 10 "its hooks ran" promoted 2
 expect "never promoted" heard 1 reconcile lost demote
 rm "$LAB/reconcile-fails1"
 forget
@@ -116,7 +118,7 @@ expect_exit 0 tool 1 resign "$LAB_VOLUME"
 took=$(((${EPOCHREALTIME//[!0-9]/} - start) / 1000))
 [ $took -ge 200 ] || lab_fail "released after $took ms, before SIGKILL"
 expect "what went away is gone before the release" lab_gone "$(cat "$LAB/away1")"
-expect "SIGKILL" lab_said 1 "hook promote $LAB_VOLUME: did not end at SIGTERM: SIGKILL"
+must 10 "SIGKILL" lab_said 1 "hook promote $LAB_VOLUME: did not end at SIGTERM: SIGKILL"
 rm "$LAB/promote-hangs1"
 must 12 "a leader" lab_led
 must 12 "its hooks ran" promoted "$LAB_LEADER"
