@@ -14,6 +14,7 @@
 #include "sim.h"
 
 #define DIES 0x10000u /* of a landing: it dies instead */
+#define NOBODY 0u     /* no life that waits for an answer: they begin at 1 */
 
 /* Which area's epochs a write belongs to, and which boot let it out. */
 static uint32_t write_tag(const struct host *h, uint32_t volume)
@@ -218,19 +219,9 @@ static void revoke(struct world *w, struct host *h, uint32_t volume,
 		gate_drained(w, h, volume);
 }
 
-static void serve(struct world *w, struct host *h, uint32_t volume,
-		  const struct fence_request *r)
+static void carry_out(struct world *w, struct host *h, uint32_t volume,
+		      const struct fence_request *r)
 {
-	if (w->phase == PHASE_FAULTS && rng_ppm(&w->rng, w->atlas.fence_fail_ppm)) {
-		/* it says so, though it may have been done */
-		if (r->verb != RF_FENCE_REVOKE || w->atlas.mute_fences ||
-		    !rng_below(&w->rng, 2)) {
-			fence_answer(w, h, r->life, volume, r->verb, r->epoch,
-				     rng_below(&w->rng, 2) ? RF_FENCE_FAILED
-							   : RF_FENCE_UNCERTAIN);
-			return;
-		}
-	}
 	if (w->atlas.fence[volume] == FENCE_NONE)
 		fence_answer(w, h, r->life, volume, r->verb, r->epoch,
 			     r->verb == RF_FENCE_EVICT ? RF_FENCE_UNSUPPORTED : RF_FENCE_OK);
@@ -242,6 +233,28 @@ static void serve(struct world *w, struct host *h, uint32_t volume,
 		fence_answer(w, h, r->life, volume, r->verb, r->epoch, grant(w, h, volume, r));
 	else
 		fence_answer(w, h, r->life, volume, r->verb, r->epoch, RF_FENCE_UNSUPPORTED);
+}
+
+/* It did not answer in time, or says that it failed: it may be carried out all the
+ * same. What it answers then is late: the daemon's end (io/fencer.c) hands on only
+ * that a revoke is drained. */
+static void serve(struct world *w, struct host *h, uint32_t volume,
+		  const struct fence_request *r)
+{
+	struct fence_request late = *r;
+
+	if (w->phase != PHASE_FAULTS || !rng_ppm(&w->rng, w->atlas.fence_fail_ppm)) {
+		carry_out(w, h, volume, r);
+		return;
+	}
+	fence_answer(w, h, r->life, volume, r->verb, r->epoch,
+		     rng_below(&w->rng, 2) ? RF_FENCE_FAILED : RF_FENCE_UNCERTAIN);
+	if (r->verb == RF_FENCE_REVOKE && w->atlas.mute_fences)
+		return;
+	if (r->verb != RF_FENCE_REVOKE || !rng_below(&w->rng, 2))
+		late.life = NOBODY;
+	if (rng_below(&w->rng, 2))
+		carry_out(w, h, volume, &late);
 }
 
 /* ---- the fencer's queue ---- */
