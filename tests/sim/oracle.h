@@ -49,9 +49,9 @@ struct claim_seen { /* what a host read under the epoch it claims or leads */
 	bool superseded; /* by the letter of §6 */
 };
 
-struct waits { /* of a host that led a volume, and lost it again and again */
+struct waits { /* of a host whose gate refused on a volume, again and again */
 	uint32_t fruitless;
-	uint64_t until; /* lets others campaign first */
+	uint64_t extra_until; /* lets others campaign first for longer than usual */
 };
 
 struct oracles {

@@ -7,19 +7,20 @@
  */
 #include "oracle.h"
 
-/* A leadership that never became active is tried less and less often, up to 2^5 times
- * the hold-off (lead.c): a gate that somebody still has open, a hook that refuses. */
+/* How long the host waits after it lost a leadership, in suspect times, before any
+ * growth: what a gate refuses is tried half as often each time, 2^3 at the most. */
 static void count_fruitless(struct world *w, const struct host *h, const struct rf_decision *d)
 {
 	struct waits *x = &w->oracles->waits[h->index * w->super.volumes + d->volume];
 	uint64_t suspect = w->super.timing.suspect_ms * RF_MS_NS;
+	uint32_t base = d->a == RF_CAUSE_RECONCILE ? 10 : d->a == RF_CAUSE_GATE ? 2 : 4;
 
 	if (d->code == RF_SAY_ACTIVE) {
 		x->fruitless = 0;
 		return;
 	}
-	x->until = w->now + ((d->a == RF_CAUSE_RECONCILE ? 11 : 5) * suspect << x->fruitless);
-	x->fruitless += x->fruitless < 5;
+	x->extra_until = x->fruitless ? w->now + (base * suspect << x->fruitless) : 0;
+	x->fruitless += d->a == RF_CAUSE_GATE && x->fruitless < 3;
 }
 
 static uint64_t held_off(const struct world *w)
@@ -29,8 +30,8 @@ static uint64_t held_off(const struct world *w)
 	for (uint32_t i = 0; i < w->hosts * w->super.volumes; i++) {
 		const struct waits *x = &w->oracles->waits[i];
 
-		if (x->fruitless > 1 && x->until > w->now && x->until - w->now > longest)
-			longest = x->until - w->now;
+		if (x->extra_until > w->now && x->extra_until - w->now > longest)
+			longest = x->extra_until - w->now;
 	}
 	return longest;
 }
