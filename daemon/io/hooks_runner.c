@@ -434,7 +434,8 @@ void rf_hooks_runner(const struct hook_setup *setup, int fd)
 		tend();
 		advance();
 		advance_health();
-		wait_for_something();
+		if (!rf_runner.daemon_gone) /* an answer may have found nobody */
+			wait_for_something();
 	}
 	end_all();
 }

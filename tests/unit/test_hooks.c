@@ -452,9 +452,10 @@ static void gets_state_work_and_lease(void **state)
 {
 	(void)state;
 	script("10-keep", 0755,
+	       "trap '' TERM\n"
 	       "echo state=$(cat $RINGFENCE_STATE_FILE) work=$(cat $RINGFENCE_WORK_FILE)\n"
 	       "echo x 2>/dev/null >$RINGFENCE_STATE_FILE && echo could write\n"
-	       "trap '' TERM; test $1 = promote && read -r x <&$RINGFENCE_LEASE_FD; echo "
+	       "test $1 = promote && read -r x <&$RINGFENCE_LEASE_FD; echo "
 	       "woken");
 	begin();
 	run(0, 1, "reconcile", 5);
@@ -605,6 +606,29 @@ static void a_dead_runner_is_never_quiet(void **state)
 	assert_int_equal(kill(pid, 0), -1);
 }
 
+/* The daemon dies between a request and its answer: nobody reads what is said. */
+static void ends_when_its_answer_finds_nobody(void **state)
+{
+	uint64_t limit = now_ms() + LIMIT_MS;
+	siginfo_t ended = {0};
+	pid_t runner = 0;
+
+	(void)state;
+	begin();
+	while (!runner && now_ms() < limit) /* it names itself */
+		runner = child_of_me();
+	assert_true(runner > 0);
+	shutdown(rf_hooks_fd(hooks), SHUT_RD);
+	run(0, 2, "promote", 1); /* no script: answered at once */
+	while (ended.si_pid == 0 && now_ms() < limit) {
+		waitid(P_PID, (id_t)runner, &ended, WEXITED | WNOHANG | WNOWAIT);
+		poll(NULL, 0, 5);
+	}
+	if (ended.si_pid != runner)
+		kill(runner, SIGKILL);
+	assert_int_equal(ended.si_pid, runner);
+}
+
 /* ---- CASES 25: the user's health command ---- */
 
 static void health_says_good_and_bad(void **state)
@@ -658,6 +682,7 @@ int main(void)
 		HOOK(endless_output_drowns_nobody),
 		HOOK(nothing_survives_the_daemon),
 		HOOK(a_dead_runner_is_never_quiet),
+		HOOK(ends_when_its_answer_finds_nobody),
 		HOOK(health_says_good_and_bad),
 		HOOK(health_that_never_returns_is_bad),
 		HOOK(finds_them_without_a_cgroup), /* the last one */
