@@ -401,8 +401,11 @@ static bool isolated(const struct rf_core *c, uint32_t *beating, uint32_t *heard
 	bool larger = false;
 
 	rf_each_other (c, j) {
-		*beating += rf_peer_beats(c, j);
-		*heard += rf_peer_beats(c, j) && rf_peer_hears(c, j);
+		/* seen to move: of what is not known yet there is no side */
+		bool beats = rf_peer_beats(c, j) && c->peer[j].moved_ns;
+
+		*beating += beats;
+		*heard += beats && rf_peer_hears(c, j);
 	}
 	rf_each_other (c, j)
 		larger |= rf_peer_beats(c, j) && !rf_peer_hears(c, j) &&
@@ -413,14 +416,10 @@ static bool isolated(const struct rf_core *c, uint32_t *beating, uint32_t *heard
 void rf_peers_isolation(struct rf_core *c)
 {
 	uint32_t beating = 1, heard = 1; /* nodes whose slots beat, those I hear; with me */
+	bool alone = isolated(c, &beating, &heard);
 
-	if (!isolated(c, &beating, &heard)) {
-		c->isolated_ns = 0;
-		return;
-	}
-	if (!c->isolated_ns)
-		c->isolated_ns = c->now;
-	if (c->now - c->isolated_ns < c->isolation_ns)
+	c->isolated_ns = !alone ? 0 : c->isolated_ns ? c->isolated_ns : c->now;
+	if (!alone || c->now - c->isolated_ns < c->isolation_ns)
 		return;
 	rf_each_volume (c, v) {
 		if (!rf_owning(v))
