@@ -49,7 +49,7 @@ first=$LEADER
 other=$((3 - first))
 only_at "$first" "at first"
 
-expect_exit 0 in_pm "$first" ringfence handover "$LAB_VOLUME" --to $other
+must 8 "a hand-over" in_pm "$first" ringfence handover "$LAB_VOLUME" --to $other
 must 8 "node $other leads" node_leads $other
 only_at $other "handed over"
 

@@ -52,7 +52,7 @@ must 10 "a first leader" lab_led
 first=$LAB_LEADER
 second=$((first % 3 + 1))
 must 10 "node $second knows the leader" lab_knows $second "$first"
-expect_exit 0 tool "$first" handover "$LAB_VOLUME" --to $second
+must 8 "a hand-over" tool "$first" handover "$LAB_VOLUME" --to $second
 must 10 "node $second to lead" lab_leads $second
 lab_kill_node $second
 must 15 "a leader after the crash" changed $second

@@ -67,7 +67,7 @@ expect_exit 0 ocf 2 start
 must 8 "a leader" lab_led
 expect_exit 0 ocf 1 monitor
 expect_exit 0 ocf 2 monitor
-lab_leads 1 || expect_exit 0 tool 2 handover "$LAB_VOLUME" --to 1
+lab_leads 1 || must 8 "a hand-over to node 1" tool 2 handover "$LAB_VOLUME" --to 1
 must 5 "node 1 leads" lab_leads 1
 expect_exit 0 ocf 1 promote
 expect_exit 8 ocf 1 monitor
@@ -101,9 +101,9 @@ expect_exit 0 ocf "$to" monitor
 # Lost and won again is lost: what stood on the volume was cut off in between.
 must 8 "node $from leads" lab_leads "$from"
 expect_exit 0 ocf "$from" promote
-expect_exit 0 tool "$from" handover "$LAB_VOLUME" --to "$to"
+must 8 "a hand-over to node $to" tool "$from" handover "$LAB_VOLUME" --to "$to"
 must 8 "node $to leads" lab_leads "$to"
-expect_exit 0 tool "$to" handover "$LAB_VOLUME" --to "$from"
+must 8 "a hand-over to node $from" tool "$to" handover "$LAB_VOLUME" --to "$from"
 must 8 "node $from leads again" lab_leads "$from"
 expect_exit 9 ocf "$from" monitor
 expect_exit 0 ocf "$from" demote

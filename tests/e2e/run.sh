@@ -118,7 +118,7 @@ expect_exit 1 tool 2 nbd-name --key-file "$LAB/key" "$LAB_VOLUME"
 expect_exit 105 tool 1 handover --to 9 "$LAB_VOLUME"
 expect_exit 105 tool 1 handover --to nobody "$LAB_VOLUME"
 must 8 "node 2 is known" tool 1 nodes
-expect_exit 0 tool 1 handover --to 2 "$LAB_VOLUME"
+must 8 "a hand-over" tool 1 handover --to 2 "$LAB_VOLUME"
 expect_exit 0 tool 2 wait --leader --timeout 8s "$LAB_VOLUME"
 
 # A daemon that is killed: the connection is gone, so is the lease.

@@ -58,7 +58,7 @@ lines=$(lab_lines "$fenced")
 lab_node "$fenced"
 must 8 "it joins again" lab_said_since "$fenced" "$lines" ' joined '
 must 8 "the leader sees its new life" knows_joined "$leader" "$fenced"
-expect_exit 0 tool "$leader" handover "$LAB_VOLUME" --to "$fenced"
+must 8 "a hand-over to it" tool "$leader" handover "$LAB_VOLUME" --to "$fenced"
 must 8 "it leads" lab_leads "$fenced"
 expect_exit 0 put "$(name_of "$fenced")"
 expect_exit 1 put "$old"
