@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Quorum disks that come back, see reopen.h. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon.h"
+#include "helper.h"
 #include "log.h"
 #include "reopen.h"
 
@@ -39,27 +36,16 @@ struct rf_reopen {
 	int32_t said[RF_AREAS_MAX][RF_DISKS_MAX];     /* the last error told */
 };
 
-union control {
-	char room[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
 /* ---- the helper ---- */
 
 static int send_found(int socket, struct found *f, int fd)
 {
 	struct iovec iov = {f, sizeof(*f)};
-	union control c = {.room = {0}};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	union rf_helper_fd room;
 
-	if (f->rc == 0) {
-		m.msg_control = c.room;
-		m.msg_controllen = sizeof(c.room);
-		c.align.cmsg_level = SOL_SOCKET;
-		c.align.cmsg_type = SCM_RIGHTS;
-		c.align.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&c.align), &fd, sizeof(fd));
-	}
+	if (f->rc == 0)
+		rf_helper_put_fd(&m, &room, fd);
 	return sendmsg(socket, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
@@ -86,30 +72,20 @@ static void helper(struct daemon *d, int socket)
 int rf_reopen_start(struct daemon *d)
 {
 	struct rf_reopen *r = calloc(1, sizeof(*r));
-	int pair[2], rc;
+	int fd;
 
-	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		rc = r ? -errno : -ENOMEM;
-		free(r);
-		return rc;
-	}
-	r->pid = fork();
-	if (r->pid == 0) {
-		prctl(PR_SET_NAME, "ringfence-open");
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(pair[1], 3);
-		close_range(4, ~0u, 0);
-		helper(d, 3);
-	}
-	close(pair[1]);
+	if (!r)
+		return -ENOMEM;
+	r->pid = rf_helper_fork("ringfence-open", &fd);
+	if (r->pid == 0)
+		helper(d, fd);
 	if (r->pid < 0) {
-		rc = -errno;
-		close(pair[0]);
+		fd = r->pid;
 		free(r);
-		return rc;
+		return fd;
 	}
 	r->daemon = d;
-	r->fd = pair[0];
+	r->fd = fd;
 	d->reopen = r;
 	return 0;
 }
@@ -221,16 +197,9 @@ static bool sane(const struct rf_reopen *r, const struct found *f)
 /* One packet; false: none is left, or the helper is gone. */
 static bool receive(struct rf_reopen *r)
 {
-	struct found f;
-	union control c;
-	struct iovec iov = {&f, sizeof(f)};
-	struct msghdr m = {.msg_iov = &iov,
-			   .msg_iovlen = 1,
-			   .msg_control = c.room,
-			   .msg_controllen = sizeof(c.room)};
-	ssize_t n = recvmsg(r->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *h;
-	int fd = -1;
+	struct found f = {.rc = 0};
+	int fd;
+	ssize_t n = rf_helper_receive(r->fd, &f, sizeof(f), &fd);
 
 	if (n == 0) {
 		rf_log(RF_LOG_WARNING, "the helper that opens devices died: a quorum disk that "
@@ -240,9 +209,6 @@ static bool receive(struct rf_reopen *r)
 	}
 	if (n <= 0)
 		return false;
-	h = CMSG_FIRSTHDR(&m);
-	if (h && h->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
 	if (n == (ssize_t)sizeof(f) && sane(r, &f))
 		take(r, &f, fd);
 	else if (fd >= 0)
@@ -279,11 +245,6 @@ void rf_reopen_attach(struct daemon *d)
 /* It may hang in an open: not waited for, the kernel ends it with us. */
 void rf_reopen_stop(struct daemon *d)
 {
-	if (d->reopen->fd >= 0) {
-		shutdown(d->reopen->fd, SHUT_RDWR);
-		close(d->reopen->fd);
-	}
-	kill(d->reopen->pid, SIGKILL);
-	waitpid(d->reopen->pid, NULL, WNOHANG);
+	rf_helper_end(d->reopen->pid, d->reopen->fd);
 	free(d->reopen);
 }
