@@ -33,6 +33,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/bind.c \
 	daemon/config.c \
 	daemon/config_check.c \
+	daemon/config_diff.c \
 	daemon/config_value.c \
 	daemon/decision.c \
 	daemon/guard.c \
@@ -48,6 +49,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/main.c \
 	daemon/metrics.c \
 	daemon/node.c \
+	daemon/reload.c \
 	daemon/reopen.c \
 	daemon/service.c \
 	daemon/show.c \

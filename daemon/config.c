@@ -17,7 +17,7 @@
 
 #define LINE_MAX_BYTES 198 /* inih's line buffer, newline and NUL off */
 
-static const char *const section_names[IN_COUNT] = {
+const char *const rf_section_names[IN_COUNT] = {
 	[IN_CLUSTER] = "cluster", [IN_NETWORK] = "network",   [IN_AUTH] = "auth",
 	[IN_VOLUME] = "volume",   [IN_WATCHDOG] = "watchdog", [IN_HOOKS] = "hooks",
 	[IN_HEALTH] = "health",   [IN_LOG] = "log",           [IN_TIMING] = "timing",
@@ -173,13 +173,13 @@ static const char *meant(const struct nearest *n, const char *given)
 static int unknown_key(struct parse *p, const char *name)
 {
 	struct nearest n = {NULL, UINT_MAX};
-	const char *what = section_names[p->section], *near;
+	const char *what = rf_section_names[p->section], *near;
 
 	for (size_t i = 0; i < rf_parse_keys_count; i++) {
 		if (rf_parse_keys[i].section != p->section &&
 		    !strcmp(rf_parse_keys[i].name, name))
 			return bad(p, "[%s] has no key \"%s\": it belongs into [%s]", what,
-				   name, section_names[rf_parse_keys[i].section]);
+				   name, rf_section_names[rf_parse_keys[i].section]);
 		if (rf_parse_keys[i].section == p->section)
 			consider(&n, name, rf_parse_keys[i].name);
 	}
@@ -254,7 +254,7 @@ static int unknown_section(struct parse *p, const char *name)
 	const char *near;
 
 	for (int i = IN_CLUSTER; i < IN_COUNT; i++)
-		consider(&n, name, section_names[i]);
+		consider(&n, name, rf_section_names[i]);
 	near = meant(&n, name);
 	if (near)
 		return bad(p, "no section [%s]: did you mean [%s]?", name, near);
@@ -278,7 +278,7 @@ static int begin_section(struct parse *p, const char *line)
 	name += strspn(name, " \t\"");
 	name[strcspn(name, " \t\"")] = 0;
 	for (int i = IN_CLUSTER; i < IN_COUNT; i++)
-		if (!strcmp(word, section_names[i]))
+		if (!strcmp(word, rf_section_names[i]))
 			p->section = (enum section)i;
 	if (p->section == IN_NONE)
 		return unknown_section(p, word);

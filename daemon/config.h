@@ -138,6 +138,17 @@ int rf_config_load(struct rf_config *config, const char *path, rf_config_warn wa
 /* For tests and fuzzers: one text under the name given; same checks. */
 int rf_config_parse(struct rf_config *config, const char *name, const char *text, size_t len,
 		    rf_config_warn warn, void *arg, char *err, size_t err_bytes);
+/* One key that differs; live: a running daemon can take it over. */
+struct rf_config_changed {
+	bool live;
+	char key[RF_NAME_BYTES + 40]; /* as in the file: "[log] level" */
+	char from[RF_CONFIG_PATH_BYTES], to[RF_CONFIG_PATH_BYTES];
+};
+typedef void (*rf_config_change)(void *arg, const struct rf_config_changed *changed);
+void rf_config_diff(const struct rf_config *was, const struct rf_config *is,
+		    rf_config_change change, void *arg);
+/* Everything of [hooks] and [health], which lives. */
+void rf_config_take_hooks(struct rf_config *to, const struct rf_config *from);
 /*
  * The disk counts. After the superblock of an area was read: 0, or -EINVAL and
  * one line that names file:line, both values and what to do.

@@ -78,6 +78,7 @@ struct key {
 	const char *const *words;
 };
 
+extern const char *const rf_section_names[IN_COUNT];
 extern const struct key rf_parse_keys[];
 extern const size_t rf_parse_keys_count;
 extern const char *const rf_watchdog_words[];

@@ -27,6 +27,7 @@
 #include "node.h"
 
 struct daemon;
+struct rf_reload;
 struct rf_reopen;
 
 struct part {
@@ -90,6 +91,7 @@ struct daemon {
 	struct rf_seal *seal;
 	struct rf_control *control;
 	struct rf_hooks *hooks;
+	struct rf_reload *reload;
 	struct rf_reopen *reopen;
 	struct rf_op control_op, hooks_op, signal_op, log_op;
 	struct rf_timer watchdog, leave, counters, service;
@@ -105,8 +107,14 @@ struct daemon {
 };
 
 /* start.c: RF_EXIT_YES, or the exit code; why is in the log. */
-int rf_start(struct daemon *daemon, const char *socket);
+int rf_start(struct daemon *daemon, const char *config_path, const char *socket);
 int rf_give_up(int code, const char *text); /* logs the text, returns the code */
+
+/* What is made of the configuration again when it is reloaded. */
+void rf_start_hooks_config(const struct rf_config *from, struct rf_hooks_config *to);
+void rf_start_net_config(const struct daemon *daemon, struct rf_net_config *to);
+void rf_start_copies(struct daemon *daemon);
+uint32_t rf_start_priority(const struct part *part);
 
 /* bind.c */
 void rf_bind_ports(struct part *part, struct rf_ports *ports);
@@ -140,7 +148,7 @@ void rf_tell_said(struct daemon *daemon, uint32_t volume, const struct rf_decisi
 void rf_tell_refused(struct daemon *daemon, uint32_t volume, uint64_t refused);
 void rf_tell_health(struct part *part, const struct rf_core_self *self);
 void rf_tell_done(struct daemon *daemon, uint32_t volume, uint32_t hook, int32_t status);
-void rf_tell_start(struct daemon *daemon); /* before the first step */
+void rf_tell_start(struct daemon *daemon); /* before the first step, and when reloaded */
 
 /* show.c */
 extern const struct rf_control_ops rf_show_control_ops;

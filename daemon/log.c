@@ -36,21 +36,41 @@ static bool is_journal(int fd)
 	       st.st_dev == dev && st.st_ino == ino;
 }
 
+int rf_log_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+
+	if (fd < 0)
+		return -errno;
+	return fd;
+}
+
 int rf_log_open(const char *path, enum rf_log_level level)
 {
-	int fd = STDERR_FILENO;
+	int fd = *path ? rf_log_file(path) : STDERR_FILENO;
 
-	if (*path) {
-		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
-		if (fd < 0)
-			return -errno;
-	}
+	if (fd < 0)
+		return fd;
 	if (out.fd > STDERR_FILENO)
 		close(out.fd);
 	out.fd = fd;
 	out.level = level;
 	out.journal = is_journal(fd);
 	return 0;
+}
+
+void rf_log_redirect(int fd, enum rf_log_level level)
+{
+	/* A write may be under way to the number we have: it names the new place then. */
+	if (out.fd > STDERR_FILENO) {
+		dup3(fd >= 0 ? fd : STDERR_FILENO, out.fd, O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+	} else if (fd >= 0) {
+		out.fd = fd;
+	}
+	out.level = level;
+	out.journal = is_journal(out.fd);
 }
 
 bool rf_log_wants(enum rf_log_level level)
@@ -124,7 +144,7 @@ static void emit(const char *line, size_t len)
 
 /* ---- lines ---- */
 
-static const char *level_word(enum rf_log_level level)
+const char *rf_log_level_word(enum rf_log_level level)
 {
 	switch (level) {
 	case RF_LOG_ERR:
@@ -150,7 +170,7 @@ static size_t stamp(char *to, size_t bytes, enum rf_log_level level)
 	gmtime_r(&now.tv_sec, &tm);
 	n = strftime(to, bytes, "%Y-%m-%dT%H:%M:%S", &tm);
 	return n + (size_t)snprintf(to + n, bytes - n, ".%03ldZ %s ", now.tv_nsec / 1000000,
-				    level_word(level));
+				    rf_log_level_word(level));
 }
 
 /* One line stays one line, whatever a peer, a disk or a hook put into it. */

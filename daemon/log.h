@@ -35,6 +35,11 @@ typedef int (*rf_log_writer)(void *arg, int fd, const void *data, size_t len);
 
 /* path "" = stderr. 0, or -errno (the old destination stays). */
 int rf_log_open(const char *path, enum rf_log_level level);
+/* Opens a file for it: a descriptor, or -errno. */
+int rf_log_file(const char *path);
+/* While it runs: to a file that somebody else opened (fd is taken), -1 = stderr. */
+void rf_log_redirect(int fd, enum rf_log_level level);
+const char *rf_log_level_word(enum rf_log_level level);
 /* From now on lines are given to start(); NULL: directly again (the loop ended). */
 void rf_log_async(rf_log_writer start, void *arg);
 /* A write ended: bytes written, or -errno (those bytes are dropped and counted). */

@@ -20,6 +20,7 @@
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
+#include "reload.h"
 #include "reopen.h"
 #include "service.h"
 
@@ -58,7 +59,7 @@ static void usage(FILE *f)
 	      "\n"
 	      "It stays in the foreground. SIGTERM leaves all volumes cleanly, SIGHUP reads "
 	      "the\n"
-	      "key file again. See ringfenced(8).\n",
+	      "configuration again, as `ringfence reload` does. See ringfenced(8).\n",
 	      f);
 }
 
@@ -122,20 +123,6 @@ static int load(struct daemon *d, const struct options *o)
 	if (rf_keys_load(&d->keys, d->config.key_file, err, sizeof(err)) != 0)
 		return rf_give_up(RF_EXIT_CONFIG, err);
 	return RF_EXIT_YES;
-}
-
-static void reload_keys(struct daemon *d)
-{
-	struct rf_keys keys;
-	char err[512];
-
-	if (rf_keys_load(&keys, d->config.key_file, err, sizeof(err)) != 0) {
-		rf_log(RF_LOG_ERR, "keys not reloaded, the old ones stay: %s", err);
-		return;
-	}
-	d->keys = keys;
-	rf_seal_keys(d->seal, &keys);
-	rf_log(RF_LOG_INFO, "keys reloaded: %u accepted, %u seals", keys.count, keys.key[0].id);
 }
 
 /* ---- control socket, hooks, signals ---- */
@@ -208,7 +195,7 @@ static void signalled(struct rf_op *op, int res, bool more)
 
 	while (res >= 0 && read(d->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			reload_keys(d);
+			rf_reload_signalled(d);
 		else
 			leave(d);
 	}
@@ -299,6 +286,7 @@ static void attach(struct daemon *d)
 	for (uint32_t i = 0; i < d->config.volumes; i++)
 		rf_fencer_attach(d->managed[i].fencer, d->loop);
 	rf_reopen_attach(d);
+	rf_reload_attach(d);
 	d->counters = (struct rf_timer){.fire = rf_bind_counters, .owner = d};
 	rf_loop_timer(d->loop, &d->counters, rf_loop_clock_ns());
 	rf_guard_attach(d);
@@ -347,6 +335,7 @@ static void end(struct daemon *d)
 	rf_control_close(d->control);
 	rf_hooks_stop(d->hooks);
 	rf_reopen_stop(d);
+	rf_reload_stop(d);
 	for (uint32_t i = 0; i < d->config.volumes; i++)
 		rf_fencer_stop(d->managed[i].fencer);
 	rf_loop_close(d->loop);
@@ -371,7 +360,7 @@ int main(int argc, char **argv)
 	rf_notify_open();
 	code = open_signals(d);
 	if (!code)
-		code = rf_start(d, o.socket);
+		code = rf_start(d, o.config, o.socket);
 	if (code) {
 		end_lives(d);
 		return code;

@@ -9,6 +9,7 @@
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
+#include "reload.h"
 #include "service.h"
 #include "status.h"
 
@@ -215,7 +216,7 @@ const struct rf_control_ops rf_show_control_ops = {.find = find,
 						   .quiet = rf_bind_control_quiet,
 						   .read = rf_keep_read,
 						   .change = rf_keep_change,
-
+						   .reload = rf_reload_ask,
 						   .metrics = rf_figures};
 
 /* ---- changes ---- */

@@ -16,6 +16,7 @@
 #include "daemon.h"
 #include "helper.h"
 #include "log.h"
+#include "reload.h"
 #include "reopen.h"
 
 #define LOOP_ENTRIES 256u
@@ -104,6 +105,17 @@ static bool life_begin(struct part *p, const char *socket)
 	return crashed;
 }
 
+uint32_t rf_start_priority(const struct part *p)
+{
+	const struct rf_config *c = &p->daemon->config;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < c->volumes; i++)
+		if (p->area.number[i] != UINT32_MAX && c->volume[i].priority > most)
+			most = c->volume[i].priority;
+	return most;
+}
+
 static int start_node(struct part *p, const char *socket, struct iovec *memory)
 {
 	struct daemon *d = p->daemon;
@@ -121,14 +133,13 @@ static int start_node(struct part *p, const char *socket, struct iovec *memory)
 	cfg.seed = d->incarnation ^ p->index;
 	read_host(&cfg);
 	cfg.crashed = life_begin(p, socket);
+	cfg.priority = rf_start_priority(p);
 	for (uint32_t i = 0; i < s->volumes; i++) {
 		uint32_t volume = p->config_of[i];
 
 		if (volume == UINT32_MAX)
 			continue;
-		rf_bit_set(cfg.candidate, i, d->config.volume[volume].priority != 0);
-		if (d->config.volume[volume].priority > cfg.priority)
-			cfg.priority = d->config.volume[volume].priority;
+		rf_bit_set(cfg.candidate, i, true); /* priority 0 abstains: tell.c */
 		if (rf_keep_open(&d->managed[volume].keep, rf_geo_payload_bytes(s)) != 0)
 			return rf_give_up(RF_EXIT_AGAIN, "out of memory");
 	}
@@ -236,31 +247,37 @@ static int start_fencer(struct daemon *d, uint32_t i)
 	return RF_EXIT_YES;
 }
 
+void rf_start_hooks_config(const struct rf_config *from, struct rf_hooks_config *to)
+{
+	*to = (struct rf_hooks_config){.timeout_ms = from->hooks_timeout_ms,
+				       .kill_ms = from->hooks_kill_ms,
+				       .health_interval_ms = from->health_interval_ms,
+				       .health_timeout_ms = from->health_timeout_ms};
+	snprintf(to->dir, sizeof(to->dir), "%s", from->hooks_dir);
+	snprintf(to->user, sizeof(to->user), "%s", from->hooks_user);
+	snprintf(to->health_command, sizeof(to->health_command), "%s", from->health_command);
+}
+
 static int start_hooks(struct daemon *d)
 {
-	struct rf_hooks_config c = {.timeout_ms = d->config.hooks_timeout_ms,
-				    .kill_ms = d->config.hooks_kill_ms,
-				    .health_interval_ms = d->config.health_interval_ms,
-				    .health_timeout_ms = d->config.health_timeout_ms};
 	struct rf_hooks_ops ops = rf_bind_hooks_ops;
+	struct rf_hooks_config c;
 	char err[512];
 
 	ops.world = d;
-	snprintf(c.dir, sizeof(c.dir), "%s", d->config.hooks_dir);
-	snprintf(c.user, sizeof(c.user), "%s", d->config.hooks_user);
-	snprintf(c.health_command, sizeof(c.health_command), "%s", d->config.health_command);
+	rf_start_hooks_config(&d->config, &c);
 	if (rf_hooks_start(&d->hooks, &c, &ops, err, sizeof(err)) != 0)
 		return rf_give_up(RF_EXIT_CONFIG, err);
 	return RF_EXIT_YES;
 }
 
-static int start_helpers(struct daemon *d)
+static int start_helpers(struct daemon *d, const char *config_path)
 {
 	int code = start_hooks(d);
 
-	if (!code && rf_reopen_start(d) != 0)
-		code = rf_give_up(RF_EXIT_AGAIN,
-				  "the helper that opens devices cannot be forked");
+	if (!code && (rf_reopen_start(d) != 0 || rf_reload_start(d, config_path) != 0))
+		code = rf_give_up(RF_EXIT_AGAIN, "the helpers that open devices and read the "
+						 "configuration cannot be forked");
 
 	for (uint32_t i = 0; i < d->config.volumes && !code; i++)
 		code = start_fencer(d, i);
@@ -275,25 +292,42 @@ static void net_said(void *owner, bool warning, const char *line)
 	rf_log(warning ? RF_LOG_WARNING : RF_LOG_INFO, "network: %s", line);
 }
 
-static int open_net(struct daemon *d)
+void rf_start_net_config(const struct daemon *d, struct rf_net_config *n)
 {
 	const struct rf_config *c = &d->config;
-	struct rf_net_config n = {.groups = c->groups,
-				  .interfaces = c->interfaces,
-				  .peers = c->peers,
-				  .port = c->port,
-				  .ttl = c->ttl};
+
+	_Static_assert(sizeof(n->group[0]) == sizeof(c->group[0]), "one shape of address");
+	*n = (struct rf_net_config){.groups = c->groups,
+				    .interfaces = c->interfaces,
+				    .peers = c->peers,
+				    .port = c->port,
+				    .ttl = c->ttl};
+	memcpy(n->group, c->group, sizeof(n->group));
+	memcpy(n->peer, c->peer, sizeof(n->peer));
+	memcpy(n->interface, c->interface, sizeof(n->interface));
+	for (uint32_t i = 0; i < d->parts; i++)
+		if (d->part[i]->area.super.id.nodes > n->peers_max)
+			n->peers_max = d->part[i]->area.super.id.nodes;
+}
+
+void rf_start_copies(struct daemon *d)
+{
+	const struct rf_config *c = &d->config;
+
+	rf_seal_copies(d->seal,
+		       c->groups * (c->interfaces ? c->interfaces : 1) + (c->peers != 0) > 1);
+}
+
+static int open_net(struct daemon *d)
+{
 	struct rf_net_ops ops = {.owner = d, .got = rf_bind_datagram, .said = net_said};
+	struct rf_net_config n;
 	char err[512];
 
-	_Static_assert(sizeof(n.group[0]) == sizeof(c->group[0]), "one shape of address");
-	memcpy(n.group, c->group, sizeof(n.group));
-	memcpy(n.peer, c->peer, sizeof(n.peer));
-	memcpy(n.interface, c->interface, sizeof(n.interface));
+	rf_start_net_config(d, &n);
 	if (rf_net_open(&d->net, d->loop, &n, &ops, err, sizeof(err)) != 0)
 		return rf_give_up(RF_EXIT_CONFIG, err);
-	rf_seal_copies(d->seal,
-		       n.groups * (n.interfaces ? n.interfaces : 1) + (n.peers != 0) > 1);
+	rf_start_copies(d);
 	return RF_EXIT_YES;
 }
 
@@ -310,7 +344,7 @@ static int open_control(struct daemon *d, const char *path)
 	return RF_EXIT_YES;
 }
 
-int rf_start(struct daemon *d, const char *socket)
+int rf_start(struct daemon *d, const char *config_path, const char *socket)
 {
 	struct iovec memory[RF_AREAS_MAX];
 	char err[512];
@@ -328,7 +362,7 @@ int rf_start(struct daemon *d, const char *socket)
 	for (uint32_t i = 0; i < d->config.areas && !code; i++)
 		code = open_area(d, i);
 	if (!code)
-		code = start_helpers(d);
+		code = start_helpers(d, config_path);
 	if (!code && rf_loop_open(&d->loop, LOOP_ENTRIES, err, sizeof(err)) != 0)
 		code = rf_give_up(RF_EXIT_UNREACHABLE, err);
 	if (!code && rf_seal_open(&d->seal, d->incarnation, salt) != 0)

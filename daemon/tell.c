@@ -162,10 +162,13 @@ static const char *degraded_by(const struct part *p, const struct rf_core_self *
 
 /* ---- pre-campaign ---- */
 
-static void abstain(struct managed *m, bool on)
+/* Priority 0: never campaigns here, whatever a hook says. */
+static void abstain(struct daemon *d, uint32_t volume, bool on)
 {
+	struct managed *m = &d->managed[volume];
 	struct rf_event e = {.kind = RF_EV_CAN};
 
+	on |= !d->config.volume[volume].priority;
 	m->abstains = on;
 	e.can.volume = m->number;
 	e.can.can = m->can;
@@ -175,8 +178,8 @@ static void abstain(struct managed *m, bool on)
 
 void rf_tell_start(struct daemon *d)
 {
-	for (uint32_t i = 0; i < d->config.volumes && d->config.hooks_ask; i++)
-		abstain(&d->managed[i], true);
+	for (uint32_t i = 0; i < d->config.volumes; i++)
+		abstain(d, i, d->config.hooks_ask && !d->managed[i].willing);
 }
 
 static void ask(struct daemon *d, uint32_t volume)
@@ -189,7 +192,7 @@ static void ask(struct daemon *d, uint32_t volume)
 	rf_core_volume(rf_node_core(m->part->node), m->number, &v);
 	if (v.has_leader && m->willing) { /* consent was for that time */
 		m->willing = false;
-		abstain(m, true);
+		abstain(d, volume, true);
 	}
 	if (v.has_leader || v.role != RF_ROLE_FOLLOWER || m->asking || m->willing ||
 	    now < m->ask_again_ns || !d->config.volume[volume].priority)
@@ -215,7 +218,7 @@ void rf_tell_done(struct daemon *d, uint32_t volume, uint32_t hook, int32_t stat
 		return;
 	}
 	m->willing = true;
-	abstain(m, false);
+	abstain(d, volume, false);
 }
 
 static void tell_health(struct part *p, const char *why)

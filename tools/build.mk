@@ -17,6 +17,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/cmd_nbd_name.c \
 	tools/cmd_nodes.c \
 	tools/cmd_probe.c \
+	tools/cmd_reload.c \
 	tools/cmd_repair.c \
 	tools/cmd_resign.c \
 	tools/cmd_run.c \

@@ -119,6 +119,8 @@ static size_t packet_bytes(unsigned kind)
 		return sizeof(struct rf_ctl_work);
 	case RF_CTL_ROW_METRIC:
 		return sizeof(struct rf_ctl_metric);
+	case RF_CTL_ROW_CHANGE:
+		return sizeof(struct rf_ctl_change);
 	default:
 		return 0;
 	}
@@ -160,6 +162,11 @@ static void terminate(union ctl_packet *p)
 		p->metric.volume[RF_NAME_BYTES - 1] = 0;
 		p->metric.label[RF_METRIC_LABEL_BYTES - 1] = 0;
 		p->metric.label2[RF_METRIC_LABEL_BYTES - 1] = 0;
+		break;
+	case RF_CTL_ROW_CHANGE:
+		p->change.key[sizeof(p->change.key) - 1] = 0;
+		p->change.from[sizeof(p->change.from) - 1] = 0;
+		p->change.to[sizeof(p->change.to) - 1] = 0;
 		break;
 	}
 }

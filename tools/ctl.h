@@ -24,6 +24,7 @@ union ctl_packet {
 	struct rf_ctl_data data;
 	struct rf_ctl_work work;
 	struct rf_ctl_metric metric;
+	struct rf_ctl_change change;
 };
 
 /* A descriptor, or minus an exit code; says why unless quiet. */

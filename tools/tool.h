@@ -92,6 +92,7 @@ bool parse_u64(const char *text, int base, uint64_t *value);
 	X(timing)         \
 	X(tune)           \
 	X(keygen)         \
+	X(reload)         \
 	X(status)         \
 	X(nodes)          \
 	X(leader)         \

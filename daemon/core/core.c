@@ -287,6 +287,9 @@ static void admin_event(struct rf_core *c, const struct rf_event *e)
 	case RF_ADMIN_SHUTDOWN:
 		c->leaving = true;
 		break;
+	case RF_ADMIN_PRIORITY:
+		c->cfg.priority = e->admin.node;
+		break;
 	case RF_ADMIN_STATE_PUT:
 		if (v)
 			rf_commit_put(c, v, e->admin.data, e->admin.len);

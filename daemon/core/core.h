@@ -66,7 +66,8 @@ enum rf_admin {
 	RF_ADMIN_SHUTDOWN = 5,  /* leave all volumes, free the slot, then HALT */
 	RF_ADMIN_STATE_PUT = 6, /* volume, data, len: commit a state blob; answered by
 				 * RF_SAY_STATE_COMMITTED or RF_SAY_STATE_REFUSED */
-	RF_ADMIN_LAST = 6,
+	RF_ADMIN_PRIORITY = 7,  /* node: this node's priority from now on */
+	RF_ADMIN_LAST = 7,
 };
 
 struct rf_event {

@@ -74,6 +74,16 @@ void rf_client_wait(struct rf_control *c, struct client *k, const struct rf_ctl_
 	rf_control_arm(c);
 }
 
+static const char *too_late(uint32_t verb)
+{
+	if (rf_verb_changes(verb))
+		return "not committed in time; it may still be: read it before you decide";
+	if (verb == RF_CTL_RELOAD)
+		return "the configuration could not be read in time: does the file system "
+		       "hang? It is taken over when it is read; the log says so";
+	return "not released in time; it goes on: see `ringfence status`";
+}
+
 static void expire(struct rf_control *c)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME), ticks;
@@ -84,12 +94,7 @@ static void expire(struct rf_control *c)
 
 		if (k->fd < 0 || !k->waiting || !k->wait_until_ns || k->wait_until_ns > now)
 			continue;
-		rf_client_done(k, RF_EXIT_TIMED_OUT, "%s",
-			       rf_verb_changes(k->waiting)
-				       ? "not committed in time; it may still be: read it "
-					 "before you decide"
-				       : "not released in time; it goes on: see `ringfence "
-					 "status`");
+		rf_client_done(k, RF_EXIT_TIMED_OUT, "%s", too_late(k->waiting));
 		k->waiting = 0;
 	}
 	rf_control_arm(c);
@@ -190,6 +195,20 @@ static void serve_pause(struct rf_control *c, struct client *k, const struct rf_
 		rf_client_done(k, RF_EXIT_YES, "%s", "");
 }
 
+static void serve_reload(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
+{
+	int r = c->ops.reload(c->ops.world);
+
+	if (r < 0)
+		rf_client_done(k, RF_EXIT_AGAIN, "%s",
+			       r == -EBUSY
+				       ? "the configuration is being read already: try again"
+				       : "the helper that reads the configuration is gone: "
+					 "restart ringfenced");
+	else
+		rf_client_wait(c, k, q, 0);
+}
+
 static void serve_status(struct rf_control *c, struct client *k, const struct rf_ctl_request *q)
 {
 	int v = -1;
@@ -266,6 +285,9 @@ static void serve(struct rf_control *c, struct client *k, const struct rf_ctl_re
 		break;
 	case RF_CTL_QUIET:
 		serve_quiet(c, k, q);
+		break;
+	case RF_CTL_RELOAD:
+		serve_reload(c, k, q);
 		break;
 	default:
 		serve_pause(c, k, q);

@@ -57,6 +57,9 @@ struct rf_control_ops {
 	 * perhaps from within. Not called while a change of the volume is pending. */
 	uint32_t (*change)(void *world, const struct rf_ctl_request *request, uint32_t volume,
 			   const void *data, size_t bytes, char text[RF_CTL_TEXT_BYTES]);
+	/* RELOAD: rf_control_reload_row() and rf_control_reloaded() follow, for all that
+	 * wait. 0 or -errno: it cannot be done. */
+	int (*reload)(void *world);
 	/* Give row() every figure. */
 	void (*metrics)(void *world, rf_control_row row, void *client);
 };
@@ -87,6 +90,9 @@ void rf_control_event(struct rf_control *control, struct rf_ctl_event *event);
 /* The change that was pending on this volume ended. */
 void rf_control_committed(struct rf_control *control, uint32_t volume, uint32_t code,
 			  const char *text);
+/* To whoever waits for a RELOAD: a row, and the end. */
+void rf_control_reload_row(struct rf_control *control, const struct rf_ctl_change *row);
+void rf_control_reloaded(struct rf_control *control, uint32_t code, const char *text);
 /* The gate of this epoch is shut: END to its RUN clients; ops.quiet follows when all
  * of them are quiet (from rf_control_ready(), also when there are none). epoch 0 =
  * whatever runs. */

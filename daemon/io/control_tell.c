@@ -176,6 +176,33 @@ void rf_control_cancel(struct rf_control *c, uint32_t volume, uint64_t epoch)
 	rf_control_wake(c);
 }
 
+/* ---- what was reloaded ---- */
+
+void rf_control_reload_row(struct rf_control *c, const struct rf_ctl_change *row)
+{
+	struct rf_ctl_change r = *row;
+
+	r.h.kind = RF_CTL_ROW_CHANGE;
+	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++)
+		if (c->client[i].fd >= 0 && c->client[i].waiting == RF_CTL_RELOAD)
+			rf_client_row(&c->client[i], &r, sizeof(r));
+	rf_control_wake(c);
+}
+
+void rf_control_reloaded(struct rf_control *c, uint32_t code, const char *text)
+{
+	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
+		struct client *k = &c->client[i];
+
+		if (k->fd < 0 || k->waiting != RF_CTL_RELOAD)
+			continue;
+		k->waiting = 0;
+		rf_client_done(k, code, "%s", text);
+	}
+	rf_control_arm(c);
+	rf_control_wake(c);
+}
+
 /* ---- events ---- */
 
 void rf_control_event(struct rf_control *c, struct rf_ctl_event *e)
@@ -208,8 +235,8 @@ static void answer_waiting(struct rf_control *c, const struct rf_control_change 
 	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {
 		struct client *k = &c->client[i];
 
-		if (k->fd < 0 || !k->waiting || k->wait_volume != ch->volume ||
-		    rf_verb_keeps(k->waiting))
+		if (k->fd < 0 || k->wait_volume != ch->volume ||
+		    (k->waiting != RF_CTL_RESIGN && k->waiting != RF_CTL_HANDOVER))
 			continue;
 		k->waiting = 0;
 		rf_client_done(k, RF_EXIT_YES, "released epoch %llu",

@@ -23,7 +23,7 @@ struct rf_hooks {
 	bool died;
 };
 
-static int find_user(struct hook_setup *s, char *err, size_t bytes)
+static int find_user(struct rf_hooks_setup *s, char *err, size_t bytes)
 {
 	const struct passwd *p;
 
@@ -52,7 +52,7 @@ static void set_room(int fd)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
-__attribute__((noreturn)) static void become_runner(const struct hook_setup *setup, int fd)
+__attribute__((noreturn)) static void become_runner(const struct rf_hooks_setup *setup, int fd)
 {
 	if (fd != 3)
 		dup2(fd, 3);
@@ -60,7 +60,7 @@ __attribute__((noreturn)) static void become_runner(const struct hook_setup *set
 	rf_hooks_runner(setup, 3);
 }
 
-static int start(struct rf_hooks *h, const struct hook_setup *setup)
+static int start(struct rf_hooks *h, const struct rf_hooks_setup *setup)
 {
 	int pair[2];
 
@@ -80,12 +80,19 @@ static int start(struct rf_hooks *h, const struct hook_setup *setup)
 	return 0;
 }
 
+int rf_hooks_prepare(struct rf_hooks_setup *setup, const struct rf_hooks_config *config,
+		     char *err, size_t bytes)
+{
+	*setup = (struct rf_hooks_setup){.config = *config};
+	return find_user(setup, err, bytes);
+}
+
 int rf_hooks_start(struct rf_hooks **hooks, const struct rf_hooks_config *config,
 		   const struct rf_hooks_ops *ops, char *err, size_t bytes)
 {
-	struct hook_setup setup = {.config = *config};
+	struct rf_hooks_setup setup;
 	struct rf_hooks *h = NULL;
-	int r = find_user(&setup, err, bytes);
+	int r = rf_hooks_prepare(&setup, config, err, bytes);
 
 	*hooks = NULL;
 	if (r < 0)
@@ -118,20 +125,27 @@ int rf_hooks_fd(const struct rf_hooks *h)
 	return h->fd;
 }
 
-static int ask(struct rf_hooks *h, const struct hook_request *q)
+static int ask(struct rf_hooks *h, const void *packet, size_t bytes)
 {
 	if (h->died)
 		return -EPIPE;
-	if (send(h->fd, q, sizeof(*q), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*q))
+	if (send(h->fd, packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes)
 		return 0;
 	return -errno;
+}
+
+int rf_hooks_configure(struct rf_hooks *h, const struct rf_hooks_setup *setup)
+{
+	struct hook_change q = {.verb = HOOK_SETUP, .setup = *setup};
+
+	return ask(h, &q, sizeof(q));
 }
 
 int rf_hooks_run(struct rf_hooks *h, const struct rf_hooks_call *call)
 {
 	struct hook_request q = {.verb = HOOK_RUN, .call = *call};
 
-	return ask(h, &q);
+	return ask(h, &q, sizeof(q));
 }
 
 int rf_hooks_keep(struct rf_hooks *h, uint32_t volume, const void *state, uint32_t state_bytes,
@@ -155,7 +169,7 @@ int rf_hooks_cancel(struct rf_hooks *h, uint32_t volume, uint64_t epoch)
 
 	q.call.volume = volume;
 	q.call.epoch = epoch;
-	return ask(h, &q);
+	return ask(h, &q, sizeof(q));
 }
 
 static void take(struct rf_hooks *h, const struct hook_reply *r)

@@ -18,11 +18,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "ringfence/limits.h"
 
 #define RF_HOOKS_PATH_BYTES 256u
 #define RF_HOOKS_LINE_BYTES 400u
+#define RF_HOOKS_GROUPS_MAX 32
 
 struct rf_hooks;
 
@@ -32,6 +34,16 @@ struct rf_hooks_config {
 	uint32_t timeout_ms, kill_ms;
 	char health_command[RF_HOOKS_PATH_BYTES]; /* "" = none; for /bin/sh -c */
 	uint32_t health_interval_ms, health_timeout_ms;
+};
+
+/* The same with the user looked up, which may take its time. */
+struct rf_hooks_setup {
+	struct rf_hooks_config config;
+	bool change_user;
+	uid_t uid;
+	gid_t gid;
+	int groups;
+	gid_t group[RF_HOOKS_GROUPS_MAX];
 };
 
 /* One event. Text fields are NUL-terminated; they become RINGFENCE_*. */
@@ -62,9 +74,14 @@ struct rf_hooks_ops {
 	void (*died)(void *world);
 };
 
+/* 0, or -errno and one line in err: there is no such user. */
+int rf_hooks_prepare(struct rf_hooks_setup *setup, const struct rf_hooks_config *config,
+		     char *err, size_t err_bytes);
 /* Forks the runner. 0, or -errno and one line in err. Allocates once. */
 int rf_hooks_start(struct rf_hooks **hooks, const struct rf_hooks_config *config,
 		   const struct rf_hooks_ops *ops, char *err, size_t err_bytes);
+/* For what begins from here on. 0 or -errno: the old one stays. */
+int rf_hooks_configure(struct rf_hooks *hooks, const struct rf_hooks_setup *setup);
 /* Ends the runner (and with it all groups) and waits for it. */
 void rf_hooks_stop(struct rf_hooks *hooks);
 /* Readable: call rf_hooks_ready(), which calls ops. */

@@ -81,7 +81,7 @@ static void check_limits(struct job *j, bool health)
 		rf_job_say(j, true,
 			   j->exited ? "left processes behind: ending them"
 				     : "took longer than its limit: ending it");
-		if (health)
+		if (health && !rf_runner.health_said)
 			rf_runner.health_said =
 				report_health(false); /* also if it never ends */
 		rf_job_end(j, -ETIME);
@@ -294,10 +294,24 @@ static void take_keep(const struct hook_keep *k, size_t n)
 	replace(&to->work, &to->work_bytes, bytes + k->state_bytes, k->work_bytes);
 }
 
+static void take_setup(const struct rf_hooks_setup *setup)
+{
+	static struct rf_hooks_setup now; /* an event that runs has a copy of the old one */
+	const char *was = rf_runner.setup->config.health_command;
+	bool gone = *was && !*setup->config.health_command;
+
+	now = *setup;
+	rf_runner.setup = &now;
+	rf_runner.health_ns = rf_runner_now_ns();
+	rf_runner.health_said |= gone; /* one that still runs has nothing to say any more */
+	rf_runner.health_lift |= gone;
+}
+
 static void hear(void)
 {
 	static union {
 		struct hook_request q;
+		struct hook_change change;
 		struct hook_keep keep;
 		uint8_t room[sizeof(struct hook_keep) + RF_HOOKS_KEEP_MAX];
 	} in;
@@ -306,6 +320,8 @@ static void hear(void)
 	while ((n = recv(rf_runner.fd, &in, sizeof(in), MSG_DONTWAIT)) > 0)
 		if (in.keep.verb == HOOK_KEEP)
 			take_keep(&in.keep, (size_t)n);
+		else if (in.change.verb == HOOK_SETUP && n == sizeof(in.change))
+			take_setup(&in.change.setup);
 		else if (n == sizeof(in.q))
 			take(&in.q);
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -319,6 +335,8 @@ static void advance_health(void)
 	const struct rf_hooks_config *c = &rf_runner.setup->config;
 	struct job *j = &rf_runner.job[HEALTH];
 
+	if (rf_runner.health_lift)
+		rf_runner.health_lift = !report_health(true);
 	if (!*c->health_command || j->keeper || rf_runner_now_ns() < rf_runner.health_ns)
 		return;
 	rf_runner.health_ns = rf_runner_after_ms(c->health_interval_ms);
@@ -414,7 +432,7 @@ static void become_ordinary(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans of a script stay ours to wait for */
 }
 
-void rf_hooks_runner(const struct hook_setup *setup, int fd)
+void rf_hooks_runner(const struct rf_hooks_setup *setup, int fd)
 {
 	sigset_t chld;
 

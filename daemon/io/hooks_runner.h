@@ -38,7 +38,7 @@ struct job {
 };
 
 struct rf_runner {
-	const struct hook_setup *setup;
+	const struct rf_hooks_setup *setup;
 	int fd, signals;
 	bool daemon_gone;
 	struct job job[JOBS_MAX];
@@ -52,6 +52,7 @@ struct rf_runner {
 	} keep[RF_VOLUMES_MAX];
 	uint64_t health_ns; /* when to run it next */
 	bool health_said;
+	bool health_lift; /* there is no check any more: its last verdict is to be lifted */
 };
 extern struct rf_runner rf_runner;
 

@@ -112,7 +112,7 @@ static void env_time(const char *name, uint64_t unix_ns)
 	env_text(name, text);
 }
 
-static void environment(const struct hook_setup *setup, const struct rf_hooks_call *c)
+static void environment(const struct rf_hooks_setup *setup, const struct rf_hooks_call *c)
 {
 	clearenv();
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
@@ -142,7 +142,7 @@ static void environment(const struct hook_setup *setup, const struct rf_hooks_ca
 	env_time("TIMESTAMP", c->unix_ns);
 }
 
-static void become_user(const struct hook_setup *s)
+static void become_user(const struct rf_hooks_setup *s)
 {
 	if (!s->change_user)
 		return;
@@ -231,7 +231,7 @@ static bool empty_dir(const char *dir)
 	return empty;
 }
 
-bool rf_hooks_none(const struct hook_setup *setup, const struct rf_hooks_call *c)
+bool rf_hooks_none(const struct rf_hooks_setup *setup, const struct rf_hooks_call *c)
 {
 	char dir[PATH_MAX];
 
@@ -269,7 +269,7 @@ static void end_group(int sig)
 	kill(0, SIGKILL);
 }
 
-void rf_hooks_event(const struct hook_setup *setup, const struct rf_hooks_call *c)
+void rf_hooks_event(const struct rf_hooks_setup *setup, const struct rf_hooks_call *c)
 {
 	char dir[PATH_MAX];
 	char *health[] = {"/bin/sh", "-c", (char *)setup->config.health_command, NULL};

@@ -3,14 +3,10 @@
 #ifndef RF_IO_HOOKS_WIRE_H
 #define RF_IO_HOOKS_WIRE_H
 
-#include <sys/types.h>
-
 #include "io/hooks.h"
 
-#define RF_HOOKS_GROUPS_MAX 32
-
 /* One struct per packet of the SOCK_SEQPACKET pair. */
-enum hook_verb { HOOK_RUN = 1, HOOK_CANCEL = 2, HOOK_KEEP = 3 };
+enum hook_verb { HOOK_RUN = 1, HOOK_CANCEL = 2, HOOK_KEEP = 3, HOOK_SETUP = 4 };
 
 struct hook_request {
 	uint32_t verb;
@@ -23,6 +19,12 @@ struct hook_keep {
 	uint32_t state_bytes, work_bytes; /* what follows, the state first */
 };
 
+/* SETUP: for the events and health checks that begin from here on. */
+struct hook_change {
+	uint32_t verb;
+	struct rf_hooks_setup setup;
+};
+
 enum hook_kind { HOOK_DONE = 1, HOOK_QUIET = 2, HOOK_LINE = 3, HOOK_HEALTH = 4 };
 
 struct hook_reply {
@@ -31,16 +33,6 @@ struct hook_reply {
 	uint64_t epoch;
 	char from[RF_NAME_BYTES + 24];
 	char text[RF_HOOKS_LINE_BYTES];
-};
-
-/* What the runner knows before it starts. */
-struct hook_setup {
-	struct rf_hooks_config config;
-	bool change_user;
-	uid_t uid;
-	gid_t gid;
-	int groups;
-	gid_t group[RF_HOOKS_GROUPS_MAX];
 };
 
 /*
@@ -64,18 +56,18 @@ __attribute__((noreturn)) void rf_hooks_keeper(pid_t runner, struct rf_tree *tre
 					       void (*event)(void *arg), void *arg);
 
 /* The runner: serves fd until its other end closes, then ends everything. */
-__attribute__((noreturn)) void rf_hooks_runner(const struct hook_setup *setup, int fd);
+__attribute__((noreturn)) void rf_hooks_runner(const struct rf_hooks_setup *setup, int fd);
 
 /*
  * In the process of one event (leader of its group, output already in place): runs
  * the scripts in order. call NULL: the health command. Exits with the first
  * non-zero status, 126 when a script or directory was refused.
  */
-__attribute__((noreturn)) void rf_hooks_event(const struct hook_setup *setup,
+__attribute__((noreturn)) void rf_hooks_event(const struct rf_hooks_setup *setup,
 					      const struct rf_hooks_call *call);
 
 /* There is no script for this call: nothing needs to be started. */
-bool rf_hooks_none(const struct hook_setup *setup, const struct rf_hooks_call *call);
+bool rf_hooks_none(const struct rf_hooks_setup *setup, const struct rf_hooks_call *call);
 
 /*
  * A script, or directory of scripts, is obeyed only when it and every directory

@@ -55,7 +55,7 @@ struct rf_net {
 	struct rf_op changed;
 	struct rf_timer look;
 	struct target *target;
-	uint32_t targets;
+	uint32_t targets, groups, room; /* those of groups come first */
 	struct shot *shot;
 	struct packet packet[PACKETS];
 };
@@ -338,6 +338,13 @@ static void add_target(struct rf_net *n, const union rf_net_addr *to, bool group
 	};
 }
 
+static void add_peers(struct rf_net *n, const struct rf_net_config *c)
+{
+	n->targets = n->groups;
+	for (uint32_t i = 0; i < c->peers; i++)
+		add_target(n, &c->peer[i], false, -1);
+}
+
 static void add_targets(struct rf_net *n, const struct rf_net_config *c)
 {
 	for (uint32_t g = 0; g < c->groups; g++) {
@@ -346,8 +353,8 @@ static void add_targets(struct rf_net *n, const struct rf_net_config *c)
 		if (!c->interfaces)
 			add_target(n, &c->group[g], true, -1);
 	}
-	for (uint32_t i = 0; i < c->peers; i++)
-		add_target(n, &c->peer[i], false, -1);
+	n->groups = n->targets;
+	add_peers(n, c);
 }
 
 static void init_packets(struct rf_net *n)
@@ -356,8 +363,8 @@ static void init_packets(struct rf_net *n)
 		struct packet *k = &n->packet[p];
 
 		k->net = n;
-		k->shot = n->shot + (size_t)p * n->targets;
-		for (uint32_t i = 0; i < n->targets; i++) {
+		k->shot = n->shot + (size_t)p * n->room;
+		for (uint32_t i = 0; i < n->room; i++) {
 			struct shot *s = &k->shot[i];
 
 			s->op = (struct rf_op){.done = sent, .owner = s};
@@ -405,13 +412,14 @@ static int start(struct rf_net *n)
 int rf_net_open(struct rf_net **net, struct rf_loop *loop, const struct rf_net_config *c,
 		const struct rf_net_ops *ops, char *err, size_t size)
 {
-	uint32_t most = c->groups * (c->interfaces ? c->interfaces : 1) + c->peers;
+	uint32_t peers = c->peers > c->peers_max ? c->peers : c->peers_max;
+	uint32_t most = c->groups * (c->interfaces ? c->interfaces : 1) + peers;
 	struct rf_net *n = calloc(1, sizeof(*n));
 	int rc = -ENOMEM;
 
 	if (!n)
 		return rc;
-	*n = (struct rf_net){.loop = loop, .config = *c, .ops = *ops};
+	*n = (struct rf_net){.loop = loop, .config = *c, .ops = *ops, .room = most};
 	n->fd4 = n->fd6 = n->monitor = -1;
 	n->look = (struct rf_timer){.fire = look, .owner = n};
 	n->target = calloc(most + 1, sizeof(*n->target));
@@ -433,6 +441,24 @@ int rf_net_open(struct rf_net **net, struct rf_loop *loop, const struct rf_net_c
 	refresh_all(n);
 	*net = n;
 	return 0;
+}
+
+bool rf_net_can(const struct rf_net_config *c, const union rf_net_addr *peer, uint32_t peers)
+{
+	bool can = peers <= (c->peers > c->peers_max ? c->peers : c->peers_max);
+
+	for (uint32_t i = 0; i < peers; i++)
+		can &= has_family(c, peer[i].sa.sa_family);
+	return can;
+}
+
+/* What is under way to an old peer may reach the new one in its place: a hint too many,
+ * and sealed like all others. */
+void rf_net_peers(struct rf_net *n, const union rf_net_addr *peer, uint32_t peers)
+{
+	memcpy(n->config.peer, peer, peers * sizeof(*peer));
+	n->config.peers = peers;
+	add_peers(n, &n->config);
 }
 
 void rf_net_close(struct rf_net *n)

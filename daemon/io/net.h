@@ -12,6 +12,7 @@
 #define RF_IO_NET_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 
 #include "loop.h"
 
@@ -30,6 +31,7 @@ struct rf_net_config {
 	union rf_net_addr group[RF_NET_GROUPS_MAX]; /* at most one a family; port set */
 	char interface[RF_NET_INTERFACES_MAX][16];  /* none: what the kernel routes to */
 	union rf_net_addr peer[RF_NET_PEERS_MAX];   /* port set */
+	uint32_t peers_max;                         /* rf_net_peers() may give so many */
 	uint16_t port;                              /* host byte order */
 	uint8_t ttl;
 };
@@ -50,6 +52,11 @@ int rf_net_open(struct rf_net **net, struct rf_loop *loop, const struct rf_net_c
 		const struct rf_net_ops *ops, char *err, size_t err_bytes);
 /* Only when the loop is closed already. */
 void rf_net_close(struct rf_net *net);
+/* Other peers, while it runs. can: there is room for so many, and a socket of each family
+ * was opened with this configuration. */
+bool rf_net_can(const struct rf_net_config *config, const union rf_net_addr *peer,
+		uint32_t peers);
+void rf_net_peers(struct rf_net *net, const union rf_net_addr *peer, uint32_t peers);
 /* Copies the datagram. */
 void rf_net_send(struct rf_net *net, const uint8_t *data, size_t len);
 

@@ -53,7 +53,11 @@ enum rf_ctl_verb {
 	RF_CTL_WORK_BEGIN = 13, /* done.text says "begun", "begun before" or "repeated" */
 	RF_CTL_WORK_END = 14,
 	RF_CTL_METRICS = 15, /* one METRIC row a series */
-	RF_CTL_VERB_LAST = 15,
+	/* Read configuration and keys again. Nothing is changed unless all of it is good
+	 * (else RF_EXIT_CONFIG and file:line). One CHANGE row for each key that differs
+	 * from what the daemon runs with. */
+	RF_CTL_RELOAD = 16,
+	RF_CTL_VERB_LAST = 16,
 };
 
 struct rf_ctl_request {
@@ -62,7 +66,7 @@ struct rf_ctl_request {
 	__u16 verb;
 	__u32 node; /* HANDOVER */
 	/* RESIGN, HANDOVER: give up waiting; 0 = do not wait. STATE_PUT, WORK_BEGIN,
-	 * WORK_END: answer at the latest then; 0 = as long as it takes. */
+	 * WORK_END, RELOAD: answer at the latest then; 0 = as long as it takes. */
 	__u32 timeout_ms;
 	__u64 epoch; /* QUIET, STATE_PUT, WORK_BEGIN, WORK_END */
 	char volume[RF_NAME_BYTES];
@@ -84,6 +88,7 @@ enum rf_ctl_kind {
 	RF_CTL_ROW_DATA = 7,
 	RF_CTL_ROW_WORK = 8,
 	RF_CTL_ROW_METRIC = 9,
+	RF_CTL_ROW_CHANGE = 10,
 };
 
 struct rf_ctl_head {
@@ -241,6 +246,13 @@ struct rf_ctl_metric {
 	__u8 area[RF_UUID_BYTES];
 	char volume[RF_NAME_BYTES];
 	char label[RF_METRIC_LABEL_BYTES], label2[RF_METRIC_LABEL_BYTES];
+};
+
+struct rf_ctl_change {
+	struct rf_ctl_head h;
+	__u32 applied;                /* 0: only a restart of the daemon takes it over */
+	char key[RF_NAME_BYTES + 40]; /* as in the file: "[log] level" */
+	char from[256], to[256];
 };
 
 struct rf_ctl_event {

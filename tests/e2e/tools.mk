@@ -16,4 +16,5 @@ E2E_TESTS += \
 	tests/e2e/night-shift.sh \
 	tests/e2e/run.sh \
 	tests/e2e/state.sh \
+	tests/e2e/reload.sh \
 	tests/e2e/lib.sh

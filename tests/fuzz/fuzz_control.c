@@ -89,6 +89,8 @@ static uint32_t op_heir(void *world, uint32_t volume, uint32_t node,
 static size_t row_bytes(uint32_t kind)
 {
 	switch (kind) {
+	case RF_CTL_ROW_CHANGE:
+		return sizeof(struct rf_ctl_change);
 	case RF_CTL_DONE:
 		return sizeof(struct rf_ctl_done);
 	case RF_CTL_ROW_DAEMON:
@@ -201,6 +203,14 @@ static uint32_t op_read(void *world, uint32_t verb, uint32_t volume, rf_control_
 	}
 	strcpy(text, n ? "" : "nothing");
 	return n ? RF_EXIT_YES : RF_EXIT_LEASE_LOST;
+}
+
+static int op_reload(void *world)
+{
+	static const int32_t says[] = {0, 0, -EBUSY, -EPIPE};
+
+	(void)world;
+	return says[feed_u8(&w.feed) & 3];
 }
 
 static void op_metrics(void *world, rf_control_row row, void *client)
@@ -397,6 +407,15 @@ static void expect(struct guest *g, const struct rf_ctl_request *q)
 	g->sent++;
 }
 
+static void do_reloaded(void)
+{
+	struct rf_ctl_change c = {.applied = 1};
+
+	for (uint8_t n = feed_u8(&w.feed); n; n--)
+		rf_control_reload_row(w.control, &c);
+	rf_control_reloaded(w.control, RF_EXIT_YES, "read");
+}
+
 static void do_committed(void)
 {
 	committed(feed_u8(&w.feed) % VOLUMES);
@@ -532,6 +551,7 @@ static void end(void)
 static void begin(void)
 {
 	static const struct rf_control_ops ops = {.metrics = op_metrics,
+						  .reload = op_reload,
 						  .find = op_find,
 						  .name = op_name,
 						  .now = op_now,
@@ -557,6 +577,7 @@ static void settle(void)
 
 	for (int i = 0; i < 3 + (int)GUESTS_MAX; i++) {
 		do_ready();
+		rf_control_reloaded(w.control, RF_EXIT_YES, "read");
 		for (uint32_t v = 0; v < VOLUMES; v++)
 			committed(v);
 		for (uint32_t g = 0; g < GUESTS_MAX; g++)
@@ -589,10 +610,10 @@ static void all_leave(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const todo[18])(void) = {
-		do_come, do_come,   do_come,  do_ask,   do_ask,    do_ask,
-		do_ask,  do_ready,  do_hear,  do_ready, do_leave,  do_role,
-		do_role, do_cancel, do_event, do_seat,  do_change, do_committed,
+	static void (*const todo[])(void) = {
+		do_come,  do_come, do_come,   do_ask,       do_ask,      do_ask,  do_ask,
+		do_ready, do_hear, do_ready,  do_leave,     do_role,     do_role, do_cancel,
+		do_event, do_seat, do_change, do_committed, do_reloaded,
 	};
 
 	if (!w.control)
@@ -605,7 +626,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (what == 0xff)
 			do_nonsense();
 		else
-			todo[what < 0xc0 ? what & 15 : 16 + (what & 1)]();
+			todo[what < 0xc0 ? what & 15 : 16 + what % 3]();
 	}
 	settle();
 	all_leave();

@@ -111,6 +111,12 @@ static uint32_t change_kept(void *w, const struct rf_ctl_request *q, uint32_t vo
 	return world.change_says;
 }
 
+static int reload(void *w)
+{
+	(void)w;
+	return world.refuse;
+}
+
 static void metrics(void *w, rf_control_row row, void *client)
 {
 	struct rf_ctl_metric m = {.h.kind = RF_CTL_ROW_METRIC, .metric = RF_METRIC_EPOCH};
@@ -121,8 +127,9 @@ static void metrics(void *w, rf_control_row row, void *client)
 			return;
 }
 
-const struct rf_control_ops control_ops = {NULL,  find,  name,      now,         heir,   status,
-					   admin, quiet, read_kept, change_kept, metrics};
+const struct rf_control_ops control_ops = {NULL,      find,        name,   now,
+					   heir,      status,      admin,  quiet,
+					   read_kept, change_kept, reload, metrics};
 
 int control_setup(void **state)
 {

@@ -4,7 +4,8 @@
 
 $(eval $(call rf_test,config,\
 	tests/unit/test_config.c \
-	daemon/config.c daemon/config_check.c daemon/config_value.c,\
+	daemon/config.c daemon/config_check.c daemon/config_diff.c daemon/config_value.c \
+	daemon/decision.c daemon/log.c,\
 	librf-core,inih))
 $(eval $(call rf_test,log,\
 	tests/unit/test_log.c daemon/log.c daemon/decision.c daemon/io/notify.c,,))

@@ -407,6 +407,59 @@ static void compares_with_the_disk(void **state)
 				 "\"test\": wrong disk or wrong name");
 }
 
+static void collect_change(void *arg, const struct rf_config_changed *changed)
+{
+	(void)arg;
+	snprintf(warnings + strlen(warnings), sizeof(warnings) - strlen(warnings),
+		 "%s %s: %s -> %s\n", changed->live ? "now" : "restart", changed->key,
+		 changed->from, changed->to);
+}
+
+static const char *differ(const char *before, const char *after)
+{
+	static struct rf_config was;
+
+	assert_int_equal(parse(before), 0);
+	was = c;
+	assert_int_equal(parse(after), 0);
+	*warnings = 0;
+	rf_config_diff(&was, &c, collect_change, NULL);
+	return warnings;
+}
+
+static void names_what_differs(void **state)
+{
+	(void)state;
+	assert_string_equal(differ(GOOD, GOOD), "");
+	assert_string_equal(differ(GOOD, GOOD "[timing]\nlease = 3 s\n"), ""); /* the disk's */
+	assert_string_equal(differ(GOOD, GOOD "[log]\nlevel = debug\nfile = /x\n[hooks]\n"
+					      "timeout = 7s\npre-campaign = yes\n"),
+			    "now [hooks] timeout: 30000 ms -> 7000 ms\n"
+			    "now [hooks] pre-campaign: no -> yes\n"
+			    "now [log] level: info -> debug\n"
+			    "now [log] file: none -> /x\n");
+	/* a setting of a fence, a volume that goes, what was a list of its own */
+	assert_string_equal(
+		differ("[cluster]\nname = prod\nnode-id = 2\n"
+		       "[volume v]\ndevice = /dev/mapper/v\nfence = gate\n"
+		       "[volume w]\ndevice = /dev/mapper/w\nfence = expiry\npriority = 9\n"
+		       "[network]\npeers = 10.0.0.1\n",
+		       "[cluster]\nname = prod\nnode-id = 3\n"
+		       "[volume v]\ndevice = /dev/mapper/v\nfence = gate\n"
+		       "gate-reads = refuse\narea = /dev/mapper/q\n"
+		       "[network]\npeers = 10.0.0.1 [fd00::1]:9\nttl = 3\n"),
+		"restart [cluster] node-id: 2 -> 3\n"
+		"now [network] peers: 10.0.0.1:7411 -> 10.0.0.1:7411, [fd00::1]:9\n"
+		"restart [network] ttl: 1 -> 3\n"
+		"restart [volume v] area: /dev/mapper/v -> /dev/mapper/q\n"
+		"restart [volume v] gate-reads: none -> refuse\n"
+		"restart [volume w]: there -> removed\n");
+	assert_string_equal(differ(GOOD "priority = 9\n",
+				   GOOD "[volume w]\ndevice = /dev/mapper/w\nfence = expiry\n"),
+			    "now [volume v] priority: 9 -> 100\n"
+			    "restart [volume w]: none -> added\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +471,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_is_no_text),
 		cmocka_unit_test_setup_teardown(reads_dropins_in_order, make_dir, remove_dir),
 		cmocka_unit_test(compares_with_the_disk),
+		cmocka_unit_test(names_what_differs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

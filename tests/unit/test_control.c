@@ -427,6 +427,47 @@ static void run_is_quiet_only_when_all_are(void **state)
 	close(other);
 }
 
+/* ---- the configuration, again ---- */
+
+static void reload_answers_when_it_was_read(void **state)
+{
+	struct rf_ctl_request q = control_request(RF_CTL_RELOAD, "");
+	struct rf_ctl_change c = {.applied = 1, .key = "[log] level"};
+	int fd = control_dial(), later = control_dial(), resigning = control_dial();
+
+	(void)state;
+	world.role[0] = RF_ROLE_ACTIVE;
+	q.timeout_ms = LIMIT_MS;
+	control_ask(fd, &q);
+	control_expect_nothing(fd);
+	world.refuse = -EBUSY;
+	assert_int_equal(control_code_of(later, RF_CTL_RELOAD, ""), RF_EXIT_AGAIN);
+	world.refuse = 0;
+	q = control_request(RF_CTL_RESIGN, "a");
+	q.timeout_ms = LIMIT_MS;
+	control_ask(resigning, &q);
+	rf_control_reload_row(control, &c);
+	rf_control_reloaded(control, RF_EXIT_YES, "");
+	assert_int_equal(control_next(fd), RF_CTL_ROW_CHANGE);
+	assert_int_equal(control_next(fd), RF_CTL_DONE);
+	assert_int_equal(got.done.code, RF_EXIT_YES);
+	assert_int_equal(got.done.rows, 1);
+	control_expect_nothing(resigning); /* each waits for its own */
+	q = control_request(RF_CTL_RELOAD, "");
+	q.timeout_ms = 1;
+	control_ask(fd, &q);
+	change(0, RF_ROLE_FOLLOWER, 5); /* the release answers who resigned only */
+	assert_int_equal(control_next(resigning), RF_CTL_DONE);
+	assert_int_equal(got.done.code, RF_EXIT_YES);
+	assert_int_equal(control_next(fd), RF_CTL_DONE);
+	assert_int_equal(got.done.code, RF_EXIT_TIMED_OUT);
+	rf_control_reloaded(control, RF_EXIT_YES, ""); /* nobody waits any more */
+	control_expect_nothing(fd);
+	close(fd);
+	close(later);
+	close(resigning);
+}
+
 int main(void)
 {
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, control_setup, control_teardown)
@@ -443,6 +484,7 @@ int main(void)
 		SERVED(resign_waits_for_the_release),
 		SERVED(handover_names_a_node),
 		SERVED(run_is_quiet_only_when_all_are),
+		SERVED(reload_answers_when_it_was_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

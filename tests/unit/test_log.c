@@ -305,19 +305,45 @@ static void tells_the_service_manager(void **state)
 	unlink(to.sun_path);
 }
 
+/* Another file while a write to the old one is under way; then stderr. */
+static void goes_to_another_file(void **state)
+{
+	char second[80], old[512];
+	int fd;
+
+	(void)state;
+	snprintf(second, sizeof(second), "%s/second", dir);
+	rf_log_async(start, NULL);
+	rf_log(RF_LOG_INFO, "one");
+	assert_int_equal(pending.started, 1);
+	fd = rf_log_file(second);
+	assert_true(fd >= 0);
+	rf_log_redirect(fd, RF_LOG_DEBUG);
+	complete(SIZE_MAX); /* to the number that was given: it names the new file now */
+	rf_log(RF_LOG_DEBUG, "two");
+	complete(SIZE_MAX);
+	assert_string_equal(logged(), "");
+	rename(second, path);
+	snprintf(old, sizeof(old), "%.400s", logged());
+	assert_non_null(strstr(old, "info one\n"));
+	assert_non_null(strstr(old, "debug two\n"));
+	rf_log_redirect(-1, RF_LOG_ERR);
+	rf_log(RF_LOG_INFO, "three");
+	rf_log(RF_LOG_ERR, "on stderr");
+	complete(SIZE_MAX);
+	assert_string_equal(logged(), old);
+	assert_int_equal(rf_log_file("/no/such/place"), -ENOENT);
+}
+
 int main(void)
 {
 #define WITH_LOG(test) cmocka_unit_test_setup_teardown(test, open_log, close_log)
 	const struct CMUnitTest tests[] = {
-		WITH_LOG(writes_directly_before_the_loop),
-		WITH_LOG(one_line_stays_one),
-		WITH_LOG(goes_through_the_loop),
-		WITH_LOG(says_what_it_lost),
-		WITH_LOG(a_failed_write_is_counted),
-		WITH_LOG(nothing_is_lost_at_the_end),
-		WITH_LOG(the_journal_takes_levels),
-		cmocka_unit_test(decisions_are_lines),
-		WITH_LOG(a_warning_says_what_to_do),
+		WITH_LOG(writes_directly_before_the_loop), WITH_LOG(one_line_stays_one),
+		WITH_LOG(goes_through_the_loop),           WITH_LOG(says_what_it_lost),
+		WITH_LOG(a_failed_write_is_counted),       WITH_LOG(nothing_is_lost_at_the_end),
+		WITH_LOG(the_journal_takes_levels),        WITH_LOG(goes_to_another_file),
+		cmocka_unit_test(decisions_are_lines),     WITH_LOG(a_warning_says_what_to_do),
 		WITH_LOG(tells_the_service_manager),
 	};
 
