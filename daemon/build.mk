@@ -49,6 +49,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/main.c \
 	daemon/metrics.c \
 	daemon/node.c \
+	daemon/pause.c \
 	daemon/reload.c \
 	daemon/reopen.c \
 	daemon/service.c \

@@ -97,6 +97,10 @@ struct daemon {
 	struct rf_timer watchdog, leave, counters, service;
 	uint64_t watchdog_ns; /* the service manager's, not the device */
 	struct rf_guard guard;
+	struct {
+		char path[RF_LIFE_PATH_BYTES]; /* of the mark, pause.h */
+		uint64_t since_unix_ns;        /* 0 = not paused */
+	} pause;
 	int signal_fd;
 	uint32_t parts;
 	struct part *part[RF_AREAS_MAX];

@@ -20,6 +20,7 @@
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
+#include "pause.h"
 #include "reload.h"
 #include "reopen.h"
 #include "service.h"
@@ -310,6 +311,7 @@ static int run(struct daemon *d)
 	       d->config.node, d->config.cluster, d->parts, d->config.volumes);
 	rf_log_async(log_start, d);
 	rf_tell_start(d);
+	rf_pause_start(d);
 	for (uint32_t i = 0; i < d->parts; i++)
 		rf_bind_event(d->part[i], &e);
 	rc = rf_loop_run(d->loop);
@@ -357,6 +359,7 @@ int main(int argc, char **argv)
 		return code;
 	}
 	d->started_ns = rf_loop_clock_ns();
+	rf_pause_open(d, o.socket);
 	rf_notify_open();
 	code = open_signals(d);
 	if (!code)

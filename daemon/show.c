@@ -9,6 +9,7 @@
 #include "daemon.h"
 #include "io/notify.h"
 #include "log.h"
+#include "pause.h"
 #include "reload.h"
 #include "service.h"
 #include "status.h"
@@ -107,6 +108,7 @@ static bool row_daemon(struct daemon *d, rf_control_row row, void *client)
 		.memory_locked = d->memory_locked,
 		.realtime = d->realtime,
 		.loop_delay_max_us = rf_loop_delay_us(d->loop),
+		.paused_unix_ns = d->pause.since_unix_ns,
 		.release = RF_VERSION,
 	};
 	struct rf_net_counts net;
@@ -194,10 +196,7 @@ static int admin(void *world, uint32_t verb, uint32_t volume, uint32_t node)
 		break;
 	case RF_CTL_PAUSE:
 	case RF_CTL_RESUME:
-		e.admin.verb = verb == RF_CTL_PAUSE ? RF_ADMIN_PAUSE : RF_ADMIN_RESUME;
-		for (uint32_t i = 0; i < d->parts; i++)
-			rf_bind_event(d->part[i], &e);
-		return 0;
+		return rf_pause_set(d, verb == RF_CTL_PAUSE);
 	default:
 		return -EINVAL;
 	}

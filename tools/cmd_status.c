@@ -75,6 +75,16 @@ static void watchdog_remarks(const struct rf_ctl_daemon *d)
 		printf("reset by watchdog: %s\n", d->watchdog_last);
 }
 
+static void paused_remark(const struct rf_ctl_daemon *d)
+{
+	struct json_object *at = json_object_new_int64((int64_t)(d->paused_unix_ns / 1000000));
+	char text[32];
+
+	printf("paused since %s: this node does not campaign; `ringfence resume` ends it\n",
+	       out_value(at, OUT_TIME, text, sizeof(text)));
+	json_object_put(at);
+}
+
 /* What a table cannot say: what is waited for, and how strong the fence is. */
 static void remarks(const struct ctl_status *s)
 {
@@ -87,6 +97,8 @@ static void remarks(const struct ctl_status *s)
 	for (i = 0; i < s->volumes; i++)
 		if (s->volume[i].weakest[0])
 			printf("%s: %s\n", s->volume[i].name, s->volume[i].weakest);
+	if (s->daemon.paused_unix_ns)
+		paused_remark(&s->daemon);
 	watchdog_remarks(&s->daemon);
 	if (s->daemon.log_lost)
 		printf("log: %llu lines were lost, the log is too slow\n",

@@ -53,6 +53,10 @@ void rows_daemon(struct json_object *o, const struct rf_ctl_daemon *d)
 	out_int(o, "pid", d->pid);
 	out_text(o, "release", d->release);
 	out_int(o, "uptime_ms", (int64_t)((d->now_ns - d->started_ns) / 1000000));
+	if (d->paused_unix_ns)
+		out_int(o, "paused_unix_ms", (int64_t)(d->paused_unix_ns / 1000000));
+	else
+		out_null(o, "paused_unix_ms");
 	out_bool(o, "memory_locked", d->memory_locked);
 	out_bool(o, "realtime", d->realtime);
 	out_text(o, "watchdog", words_watchdog(d->watchdog));

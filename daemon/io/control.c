@@ -190,7 +190,11 @@ static void serve_pause(struct rf_control *c, struct client *k, const struct rf_
 	int r = c->ops.admin(c->ops.world, q->verb, 0, 0);
 
 	if (r < 0)
-		rf_client_done(k, RF_EXIT_AGAIN, "refused: %s", strerror(-r));
+		rf_client_done(k, RF_EXIT_IO,
+			       "this node is %s now, but a restart of the daemon will not know "
+			       "it: the mark beside the control socket: %s",
+			       q->verb == RF_CTL_PAUSE ? "paused" : "not paused any more",
+			       strerror(-r));
 	else
 		rf_client_done(k, RF_EXIT_YES, "%s", "");
 }

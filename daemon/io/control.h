@@ -45,7 +45,8 @@ struct rf_control_ops {
 			 char text[RF_CTL_TEXT_BYTES]);
 	/* Give row() all rows of STATUS (volume = -1), or the one of a volume. */
 	void (*status)(void *world, int volume, rf_control_row row, void *client);
-	/* RESIGN, HANDOVER (volume, node), PAUSE, RESUME. 0 or -errno. */
+	/* RESIGN, HANDOVER (volume, node): 0, or -errno: refused. PAUSE, RESUME: done; 0,
+	 * or -errno: it cannot be remembered. */
 	int (*admin)(void *world, uint32_t verb, uint32_t volume, uint32_t node);
 	/* All RUN clients of this epoch are quiet, after rf_control_cancel(). */
 	void (*quiet)(void *world, uint32_t volume, uint64_t epoch);

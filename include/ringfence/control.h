@@ -33,7 +33,8 @@ enum rf_ctl_verb {
 	RF_CTL_WATCH = 3,    /* events of request.volume, or of all ("") */
 	RF_CTL_RESIGN = 4,   /* done when released */
 	RF_CTL_HANDOVER = 5, /* to request.node; done when released towards it */
-	RF_CTL_PAUSE = 6,    /* this node stops campaigning; a leadership is kept */
+	RF_CTL_PAUSE = 6,    /* this node stops campaigning; a leadership is kept. RF_EXIT_IO:
+			      * it does, but a restart of the daemon will not know of it */
 	RF_CTL_RESUME = 7,
 	/* Work under leadership: a BEGIN event when this node is active leader of
 	 * request.volume, END when it must stop. The client answers END with a
@@ -121,6 +122,7 @@ struct rf_ctl_daemon {
 	__u32 watchdog_s;                      /* it fires after so long; 0 = none */
 	char watchdog_text[RF_CTL_TEXT_BYTES]; /* NONE, FIRING: why */
 	char watchdog_last[RF_CTL_TEXT_BYTES]; /* why it reset this host before, or "" */
+	__u64 paused_unix_ns; /* since when it does not campaign; 0 = it does */
 };
 
 #define RF_CTL_WATCHDOG_OFF 0    /* not configured */

@@ -17,4 +17,5 @@ E2E_TESTS += \
 	tests/e2e/run.sh \
 	tests/e2e/state.sh \
 	tests/e2e/reload.sh \
+	tests/e2e/pause.sh \
 	tests/e2e/lib.sh
