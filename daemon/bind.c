@@ -50,6 +50,8 @@ static void disk_done(void *owner, uint32_t op, uint32_t disk, int status, bool 
 	if (!late)
 		rf_metrics_disk(&p->daemon->metrics.area[p->index], disk, status);
 	rf_reopen_note(owner, disk, status);
+	if (rf_keep_disk_done(p, op, disk, status, data, late))
+		return;
 	e.io.op = op;
 	e.io.status = status;
 	e.io.wrote = wrote;
@@ -445,9 +447,9 @@ void rf_bind_ports(struct part *p, struct rf_ports *ports)
 /*
  * Requests that can be in flight at once. Per disk: own slot and own pair, a slot of
  * each peer; per volume: sector and history (small); region, renewal, fresh region,
- * ballot, commit (middle); all slots and all states (large). With very many nodes and
- * volumes memory bounds them: the least is one of each kind a disk for one volume, and
- * what finds no room fails with -EBUSY and is tried again with the next beat.
+ * ballot, commit (middle); all slots and all states, and states for who asks (large). With very
+ * many nodes and volumes memory bounds them: the least is one of each kind a disk for one
+ * volume, and what finds no room fails with -EBUSY and is tried again with the next beat.
  */
 #define MIDDLE_BUDGET_BYTES (64u << 20)
 #define LARGE_BUDGET_BYTES (32u << 20)
@@ -476,7 +478,7 @@ int rf_bind_disks(struct part *p, struct iovec *memory)
 
 	shape.middle = bounded(disks * (1 + 5 * volumes), 6 * disks, shape.middle_bytes + write,
 			       MIDDLE_BUDGET_BYTES);
-	shape.large = bounded(2 * disks * volumes, 2 * disks, shape.large_bytes + write,
+	shape.large = bounded(disks * (2 * volumes + 1), 3 * disks, shape.large_bytes + write,
 			      LARGE_BUDGET_BYTES);
 	memcpy(shape.fd, p->area.fd, sizeof(shape.fd));
 	memcpy(shape.offset, p->area.offset, sizeof(shape.offset));

@@ -26,7 +26,7 @@ $(eval $(call rf_archive,librf-core,\
 ))
 
 # The payload of a committed state: the daemon's and the tool's.
-$(eval $(call rf_archive,librf-blob,daemon/blob.c))
+$(eval $(call rf_archive,librf-blob,daemon/blob.c daemon/newest.c))
 
 $(eval $(call rf_program,ringfenced,\
 	daemon/area.c \
@@ -44,6 +44,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/identity.c \
 	daemon/line.c \
 	daemon/keep.c \
+	daemon/keep_disk.c \
 	daemon/life.c \
 	daemon/log.c \
 	daemon/main.c \

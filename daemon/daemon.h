@@ -38,6 +38,7 @@ struct part {
 	struct rf_disks *disks;
 	struct rf_timer timer;
 	struct rf_fit fit;
+	struct rf_keep_look look;
 	bool joined, halted, degraded;
 	bool crashed; /* the life before it did not leave, or may not have */
 	bool left;    /* nothing of it can land: its slot says FREE, or was never written */

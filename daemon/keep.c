@@ -28,7 +28,8 @@ int rf_keep_open(struct rf_keep *k, uint32_t payload_bytes)
 	k->room = payload_bytes < RF_BLOB_MAX ? payload_bytes : (uint32_t)RF_BLOB_MAX;
 	k->now = calloc(1, k->room);
 	k->next = calloc(1, k->room);
-	return k->now && k->next ? 0 : -ENOMEM;
+	k->seen = calloc(1, payload_bytes); /* whatever lies there */
+	return k->now && k->next && k->seen ? 0 : -ENOMEM;
 }
 
 /* ---- what is committed ---- */
@@ -79,6 +80,15 @@ void rf_keep_load(struct daemon *d, uint32_t volume, uint64_t epoch)
 						  : "are no state of ringfence");
 }
 
+static bool leads(struct daemon *d, uint32_t volume, struct rf_core_volume *v)
+{
+	struct managed *m = &d->managed[volume];
+
+	rf_core_volume(rf_node_core(m->part->node), m->number, v);
+	return v->role >= RF_ROLE_RECONCILING && v->role <= RF_ROLE_ACTIVE &&
+	       m->keep.epoch == v->epoch;
+}
+
 /* Whether this node may speak for the leader now, in the epoch asked for. */
 static uint32_t may(struct daemon *d, uint32_t volume, uint64_t epoch,
 		    char text[RF_CTL_TEXT_BYTES])
@@ -87,8 +97,7 @@ static uint32_t may(struct daemon *d, uint32_t volume, uint64_t epoch,
 	const char *name = d->config.volume[volume].name;
 	struct rf_core_volume v;
 
-	rf_core_volume(rf_node_core(m->part->node), m->number, &v);
-	if (v.role < RF_ROLE_RECONCILING || v.role > RF_ROLE_ACTIVE || m->keep.epoch != v.epoch)
+	if (!leads(d, volume, &v))
 		return answer(text, RF_EXIT_LEASE_LOST,
 			      "this node does not lead %s: ask the leader (`ringfence leader "
 			      "%s`), or read the disk with --device",
@@ -157,18 +166,48 @@ static void give_work(const struct rf_blob *b, rf_control_row row, void *client)
 	}
 }
 
-uint32_t rf_keep_read(void *world, uint32_t verb, uint32_t volume, rf_control_row row,
-		      void *client, char text[RF_CTL_TEXT_BYTES])
+/* What lies on the disks, for a node that does not lead. */
+static uint32_t read_seen(struct daemon *d, uint32_t volume, char text[RF_CTL_TEXT_BYTES])
+{
+	const struct rf_keep *k = &d->managed[volume].keep;
+	const char *name = d->config.volume[volume].name;
+
+	if (!k->fresh) {
+		rf_keep_look(d, volume);
+		return RF_CONTROL_PENDING;
+	}
+	if (k->seen_bad == -EIO)
+		return answer(text, RF_EXIT_IO,
+			      "%s: this node does not lead, and most quorum disks cannot be "
+			      "read, or not in time",
+			      name);
+	if (k->seen_bad)
+		return answer(text, RF_EXIT_BAD_DATA,
+			      "%s: the state on the quorum disks is not understood by this "
+			      "version",
+			      name);
+	return answer(text, RF_EXIT_YES,
+		      "this node does not lead %s: read from the quorum disks; its leader may "
+		      "not have acknowledged it",
+		      name);
+}
+
+uint32_t rf_keep_read(void *world, const struct rf_ctl_request *q, uint32_t volume,
+		      rf_control_row row, void *client, char text[RF_CTL_TEXT_BYTES])
 {
 	struct daemon *d = world;
-	uint32_t code = may(d, volume, 0, text);
+	struct rf_keep *k = &d->managed[volume].keep;
+	struct rf_core_volume v;
+	bool mine = q->epoch || leads(d, volume, &v);
+	const struct rf_blob *b = mine ? &k->blob : &k->seen_blob;
+	uint32_t code = mine ? may(d, volume, q->epoch, text) : read_seen(d, volume, text);
 
 	if (code)
 		return code;
-	if (verb == RF_CTL_STATE_GET)
-		give_state(&d->managed[volume].keep.blob, row, client);
+	if (q->verb == RF_CTL_STATE_GET)
+		give_state(b, row, client);
 	else
-		give_work(&d->managed[volume].keep.blob, row, client);
+		give_work(b, row, client);
 	return RF_EXIT_YES;
 }
 

@@ -9,8 +9,11 @@
 
 #include "blob.h"
 #include "io/control.h"
+#include "io/loop.h"
+#include "newest.h"
 
 struct daemon;
+struct part;
 
 struct rf_keep {
 	uint8_t *now, *next; /* committed; being committed */
@@ -21,6 +24,22 @@ struct rf_keep {
 	bool untold;         /* the hook runner has not got it yet */
 	bool busy;
 	char said[24]; /* the answer once committed */
+	/* what a node that does not lead read from the disks (keep_disk.c) */
+	uint8_t *seen;
+	struct rf_newest newest;
+	struct rf_blob seen_blob;
+	int seen_bad; /* 0, or why there is none */
+	bool fresh;   /* it is being given to those who asked */
+	bool wanted;  /* asked for while another volume is read */
+};
+
+/* Of an area: one read at a time, of one volume. */
+struct rf_keep_look {
+	bool busy;
+	uint32_t volume, number;      /* in the configuration, in the area */
+	uint32_t turn;                /* tells it from those before */
+	uint32_t done, failed, stuck; /* disks; stuck: the kernel has a read of ours */
+	struct rf_timer timer;
 };
 
 /* Allocates, for an area with so much room in a payload. 0 or -ENOMEM. */
@@ -34,9 +53,16 @@ int rf_keep_tell(struct daemon *daemon, uint32_t volume);
 /* For the row of a volume. */
 void rf_keep_status(struct daemon *daemon, uint32_t volume, struct rf_ctl_volume *row);
 
+/* keep_disk.c: reads the disks, rf_control_read() follows from the loop. */
+void rf_keep_look(struct daemon *daemon, uint32_t volume);
+void rf_keep_look_open(struct part *part);
+/* A disk operation ended: false if it was none of ours. */
+bool rf_keep_disk_done(struct part *part, uint32_t op, uint32_t disk, int status,
+		       const uint8_t *data, bool late);
+
 /* As in struct rf_control_ops. */
-uint32_t rf_keep_read(void *daemon, uint32_t verb, uint32_t volume, rf_control_row row,
-		      void *client, char text[RF_CTL_TEXT_BYTES]);
+uint32_t rf_keep_read(void *daemon, const struct rf_ctl_request *request, uint32_t volume,
+		      rf_control_row row, void *client, char text[RF_CTL_TEXT_BYTES]);
 uint32_t rf_keep_change(void *daemon, const struct rf_ctl_request *request, uint32_t volume,
 			const void *data, size_t bytes, char text[RF_CTL_TEXT_BYTES]);
 

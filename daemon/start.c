@@ -63,6 +63,7 @@ static int open_area(struct daemon *d, uint32_t index)
 	p->daemon = d;
 	p->index = index;
 	p->timer = (struct rf_timer){.fire = rf_bind_wake, .owner = p};
+	rf_keep_look_open(p);
 	rc = rf_area_open(&p->area, &d->config, index, err, sizeof(err));
 	if (rc)
 		return rf_give_up(rc == -EBADMSG || rc == -EMEDIUMTYPE ? RF_EXIT_BAD_DATA

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ringfence state: the committed blob of a leader. put is acknowledged when every
- * later leader will find it; get asks the leader, or reads a disk.
+ * later leader will find it; get asks the daemon, which reads the disks when it does not
+ * lead, or reads a disk itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +25,8 @@ static struct opt_list devices;
 static const struct opt opts[] = {
 	{"device", "DEVICE", "get: read this quorum disk, no daemon needed; may be repeated",
 	 OPT_LIST, &devices, NULL},
-	{"epoch", "EPOCH", "put: only while this host leads in this epoch (else exit 110)",
-	 OPT_U64, &epoch, NULL},
+	{"epoch", "EPOCH", "only while this host leads in this epoch (else exit 110)", OPT_U64,
+	 &epoch, NULL},
 	{"wait", "TIME", "put: answer at the latest then (exit 124); default 10s", OPT_SEC,
 	 &wait_ms, NULL},
 	{0},
@@ -62,12 +63,13 @@ static int print(const void *bytes, size_t length)
 	return 0;
 }
 
-static int get_from_leader(const char *volume)
+static int get_from_daemon(const char *volume)
 {
 	static struct got got;
 	struct rf_ctl_request request;
 	int rc = ctl_request(&request, RF_CTL_STATE_GET, volume);
 
+	request.epoch = epoch;
 	if (!rc)
 		rc = ctl_ask(&request, data_row, &got);
 	if (!rc && got.broken)
@@ -78,7 +80,7 @@ static int get_from_leader(const char *volume)
 static int get_from_disk(const char *volume)
 {
 	struct disk_set set;
-	struct keep k = {.payload = NULL};
+	struct keep k = {.newest.payload = NULL};
 	int rc = keep_open(&set, &devices);
 
 	if (!rc)
@@ -87,10 +89,10 @@ static int get_from_disk(const char *volume)
 		note("%s: epoch %" PRIu64 ", version %" PRIu64
 		     ", written by node %u; its leader "
 		     "may not have acknowledged it",
-		     volume, k.epoch, k.version, k.node);
+		     volume, k.newest.epoch, k.newest.version, k.newest.node);
 	if (!rc)
 		rc = print(k.blob.user, k.blob.user_bytes);
-	free(k.payload);
+	keep_free(&k);
 	disk_set_close(&set);
 	return rc;
 }
@@ -142,7 +144,7 @@ static int put(const char *volume, const char *file)
 static int run(int argc, char **argv)
 {
 	if (!strcmp(argv[0], "get") && argc == 2)
-		return devices.count ? get_from_disk(argv[1]) : get_from_leader(argv[1]);
+		return devices.count ? get_from_disk(argv[1]) : get_from_daemon(argv[1]);
 	if (!strcmp(argv[0], "put") && !devices.count)
 		return put(argv[1], argv[2]);
 	return fail(RF_EXIT_USAGE, "get VOLUME [--device DEVICE], or put VOLUME [FILE]");

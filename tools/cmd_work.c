@@ -22,8 +22,7 @@ static struct opt_list devices;
 static const struct opt opts[] = {
 	{"device", "DEVICE", "list: read this quorum disk, no daemon needed; may be repeated",
 	 OPT_LIST, &devices, NULL},
-	{"epoch", "EPOCH",
-	 "begin, end: only while this host leads in this epoch (else exit 110)", OPT_U64,
+	{"epoch", "EPOCH", "only while this host leads in this epoch (else exit 110)", OPT_U64,
 	 &epoch, NULL},
 	{"wait", "TIME", "begin, end: answer at the latest then (exit 124); default 10s",
 	 OPT_SEC, &wait_ms, NULL},
@@ -67,25 +66,26 @@ static void work_row(void *arg, const union ctl_packet *p)
 	add(arg, &w);
 }
 
-static int from_leader(const char *volume, struct json_object *a)
+static int from_daemon(const char *volume, struct json_object *a)
 {
 	struct rf_ctl_request request;
 	int rc = ctl_request(&request, RF_CTL_WORK_LIST, volume);
 
+	request.epoch = epoch;
 	return rc ? rc : ctl_ask(&request, work_row, a);
 }
 
 static int from_disk(const char *volume, struct json_object *a)
 {
 	struct disk_set set;
-	struct keep k = {.payload = NULL};
+	struct keep k = {.newest.payload = NULL};
 	int rc = keep_open(&set, &devices);
 
 	if (!rc)
 		rc = keep_load(&k, &set, volume);
 	for (uint32_t i = 0; !rc && i < k.blob.works; i++)
 		add(a, &k.blob.work[i]);
-	free(k.payload);
+	keep_free(&k);
 	disk_set_close(&set);
 	return rc;
 }
@@ -97,7 +97,7 @@ static int list(const char *volume)
 
 	out_text(doc, "volume", volume);
 	a = out_array(doc, "work");
-	rc = devices.count ? from_disk(volume, a) : from_leader(volume, a);
+	rc = devices.count ? from_disk(volume, a) : from_daemon(volume, a);
 	if (rc || !tool.json) {
 		if (!rc && json_object_array_length(a))
 			out_table(a, cols, OUT_N(cols));

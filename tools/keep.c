@@ -43,24 +43,6 @@ static int number_of(const struct disk_set *set, const char *volume, uint32_t *n
 			    volume);
 }
 
-/* Takes one half when it is newer than what was found so far. */
-static void weigh(struct keep *k, const struct disk_set *set, const struct record *r,
-		  const uint8_t *half, size_t half_bytes)
-{
-	struct rf_state s;
-
-	if (rf_state_decode(half, &set->super.id, r->volume, r->index, r->part, &s) ||
-	    !rf_state_payload_ok(half, half_bytes, &s) || !s.epoch)
-		return;
-	if (s.epoch < k->epoch || (s.epoch == k->epoch && s.version <= k->version))
-		return;
-	k->epoch = s.epoch;
-	k->version = s.version;
-	k->node = r->index;
-	memcpy(k->payload, half + RF_RECORD_BYTES, s.length_bytes);
-	k->blob.user_bytes = s.length_bytes; /* of the payload, until it is decoded */
-}
-
 static int read_all(struct keep *k, const struct disk_set *set, uint32_t number)
 {
 	const struct rf_super *s = &set->super;
@@ -70,22 +52,19 @@ static int read_all(struct keep *k, const struct disk_set *set, uint32_t number)
 
 	for (unsigned d = 0; d < set->count; d++)
 		for (uint32_t i = 0; i < 2 * s->id.nodes; i++) {
-			struct record r = {.kind = RF_KIND_STATE,
-					   .volume = number,
-					   .index = i / 2 + 1,
-					   .part = i % 2};
-			uint64_t at = set->disk[d].base_bytes +
-				      rf_geo_state(s, number, r.index, r.part);
+			uint32_t node = i / 2 + 1, which = i % 2;
+			uint64_t at =
+				set->disk[d].base_bytes + rf_geo_state(s, number, node, which);
 
 			if (disk_read(&set->disk[d], half, bytes, at))
 				unread++;
 			else
-				weigh(k, set, &r, half, bytes);
+				rf_newest_half(&k->newest, s, number, node, which, half);
 		}
 	free(half);
 	if (unread)
 		note("%u state records could not be read: a newer one may be there", unread);
-	return unread && !k->node ? fail(RF_EXIT_IO, "no state record can be read") : 0;
+	return unread && !k->newest.node ? fail(RF_EXIT_IO, "no state record can be read") : 0;
 }
 
 int keep_load(struct keep *k, const struct disk_set *set, const char *volume)
@@ -96,11 +75,11 @@ int keep_load(struct keep *k, const struct disk_set *set, const char *volume)
 	memset(k, 0, sizeof(*k));
 	if (rc)
 		return rc;
-	k->payload = disk_buffer((size_t)rf_geo_half_bytes(&set->super));
+	k->newest.payload = disk_buffer((size_t)rf_geo_half_bytes(&set->super));
 	rc = read_all(k, set, number);
 	if (rc)
 		return rc;
-	rc = rf_blob_decode(&k->blob, k->payload, k->blob.user_bytes);
+	rc = rf_blob_decode(&k->blob, k->newest.payload, k->newest.bytes);
 	if (rc == -EPROTONOSUPPORT)
 		return fail(RF_EXIT_BAD_DATA,
 			    "%s: a newer version of ringfence wrote this state: use its tool",
@@ -108,4 +87,9 @@ int keep_load(struct keep *k, const struct disk_set *set, const char *volume)
 	return rc ? fail(RF_EXIT_BAD_DATA, "%s: the state is not one of ringfence: see dump",
 			 volume)
 		  : 0;
+}
+
+void keep_free(struct keep *k)
+{
+	free(k->newest.payload);
 }

@@ -5,13 +5,12 @@
 
 #include "blob.h"
 #include "disk.h"
+#include "newest.h"
 #include "tool.h"
 
 struct keep {
-	void *payload; /* free() it */
-	uint64_t epoch, version;
-	uint32_t node; /* 0: nothing was ever committed */
-	struct rf_blob blob;
+	struct rf_newest newest; /* node 0: nothing was ever committed */
+	struct rf_blob blob;     /* points into it */
 };
 
 /* The quorum disks named with --device. As disk_set_open(). */
@@ -21,5 +20,6 @@ int keep_open(struct disk_set *set, const struct opt_list *devices);
  * not acknowledged. Exit code; says why: 105 no such volume, 65 not understood.
  */
 int keep_load(struct keep *keep, const struct disk_set *set, const char *volume);
+void keep_free(struct keep *keep);
 
 #endif

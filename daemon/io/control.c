@@ -78,6 +78,8 @@ static const char *too_late(uint32_t verb)
 {
 	if (rf_verb_changes(verb))
 		return "not committed in time; it may still be: read it before you decide";
+	if (rf_verb_keeps(verb))
+		return "the quorum disks could not be read in time";
 	if (verb == RF_CTL_RELOAD)
 		return "the configuration could not be read in time: does the file system "
 		       "hang? It is taken over when it is read; the log says so";

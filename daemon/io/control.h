@@ -50,9 +50,10 @@ struct rf_control_ops {
 	int (*admin)(void *world, uint32_t verb, uint32_t volume, uint32_t node);
 	/* All RUN clients of this epoch are quiet, after rf_control_cancel(). */
 	void (*quiet)(void *world, uint32_t volume, uint64_t epoch);
-	/* STATE_GET, WORK_LIST: give row() what is committed. Exit code; why in text. */
-	uint32_t (*read)(void *world, uint32_t verb, uint32_t volume, rf_control_row row,
-			 void *client, char text[RF_CTL_TEXT_BYTES]);
+	/* STATE_GET, WORK_LIST: give row() what is committed. Exit code; why in text. Or
+	 * RF_CONTROL_PENDING, and rf_control_read() follows, not from within. */
+	uint32_t (*read)(void *world, const struct rf_ctl_request *request, uint32_t volume,
+			 rf_control_row row, void *client, char text[RF_CTL_TEXT_BYTES]);
 	/* STATE_PUT, WORK_BEGIN, WORK_END; data is what stands behind the request. An
 	 * exit code and text, or RF_CONTROL_PENDING: rf_control_committed() follows,
 	 * perhaps from within. Not called while a change of the volume is pending. */
@@ -91,6 +92,9 @@ void rf_control_event(struct rf_control *control, struct rf_ctl_event *event);
 /* The change that was pending on this volume ended. */
 void rf_control_committed(struct rf_control *control, uint32_t volume, uint32_t code,
 			  const char *text);
+/* What was asked to be read is there: ops.read is called for all who wait for it, and
+ * answers them. */
+void rf_control_read(struct rf_control *control, uint32_t volume);
 /* To whoever waits for a RELOAD: a row, and the end. */
 void rf_control_reload_row(struct rf_control *control, const struct rf_ctl_change *row);
 void rf_control_reloaded(struct rf_control *control, uint32_t code, const char *text);

@@ -13,12 +13,13 @@ struct client {
 	uint32_t lost, rows;
 	bool gone; /* a send failed for good */
 	/* RESIGN, HANDOVER: waiting for the role to leave; STATE_PUT, WORK_*: for the
-	 * commit */
+	 * commit, or for what the disks say; RELOAD: for the configuration */
 	uint32_t waiting; /* verb, 0 = not */
 	uint32_t wait_volume;
 	uint64_t wait_until_ns; /* 0 = no limit */
-	/* Its next request changes a volume while another change is pending there: it
-	 * stays unread in the socket until that is over. */
+	/* Its next request changes a volume while another change is pending there, or
+	 * reads one that is being read: it stays unread in the socket until that is
+	 * over. */
 	bool held;
 	uint32_t held_volume;
 	/* RUN */
@@ -40,6 +41,7 @@ struct rf_control {
 	} in;
 	struct {
 		bool pending; /* a change is being committed */
+		bool reading; /* the disks are, for who asked */
 		bool cancelled;
 		uint64_t epoch;
 	} volume[RF_CONTROL_VOLUMES_MAX];

@@ -43,7 +43,9 @@ enum rf_ctl_verb {
 	RF_CTL_RUN = 8,
 	RF_CTL_QUIET = 9,
 	/* What the leader of request.volume keeps: a blob, and its unfinished work.
-	 * Reading answers DATA and WORK rows of what is committed. Changing answers
+	 * Reading answers DATA and WORK rows of what is committed; on a node that does not
+	 * lead what lies on the quorum disks, unless request.epoch says: only as the
+	 * leader in that epoch. Changing answers
 	 * done once the change is committed (every later leader finds it), or with
 	 * RF_EXIT_LEASE_LOST when this node does not lead, or not in request.epoch
 	 * (0 = any). Behind the request, in the same packet: STATE_PUT, the blob;

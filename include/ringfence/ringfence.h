@@ -94,7 +94,13 @@ int ringfence_release(struct ringfence *handle);
 #define RINGFENCE_STATE_MAX 65536u /* what one area has room for may be less */
 #define RINGFENCE_WORK_MAX 16u
 
-/* The committed state, at most `room` bytes of it; *length is its whole length. */
+/*
+ * The committed state, at most `room` bytes of it; *length is its whole length, 0 after
+ * an error. While a leadership is held it is the leader's: -ESTALE once that is over.
+ * Otherwise it is read from a majority of the quorum disks unless this host leads: it has
+ * whatever was acknowledged, and perhaps what was not; -EIO: they cannot be read. The
+ * same holds for the list of work.
+ */
 int ringfence_state_get(struct ringfence *handle, void *bytes, size_t room, size_t *length);
 int ringfence_state_put(struct ringfence *handle, const void *bytes, size_t length,
 			int timeout_ms);

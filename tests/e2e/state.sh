@@ -78,10 +78,31 @@ for ((i = 1; i < 16; i++)); do
 done
 [ "$(tool 1 state get "$LAB_VOLUME")" = short ] || lab_fail "work changed the state"
 
-# A follower says who is to be asked; the disk says it to anybody.
+# A follower reads the disks, and says so when asked; as the leader it can not speak.
 lab_node 2
-must 8 "node 2 follows" tool 2 leader "$LAB_VOLUME"
-expect_exit 110 tool 2 state get "$LAB_VOLUME"
+must 8 "node 2 follows" lab_knows 2 1
+[ "$(tool 2 state get "$LAB_VOLUME")" = short ] || lab_fail "state by a follower"
+tool 2 -v state get "$LAB_VOLUME" 2>&1 | grep -q 'read from the quorum disks' || lab_fail "does not say whence"
+[ "$(keys 2 id)" = copy:7 ] || lab_fail "work by a follower: $(keys 2 id)"
+tool 2 --json work list "$LAB_VOLUME" >"$LAB/follower"
+tool 1 --json work list "$LAB_VOLUME" | cmp - "$LAB/follower" || lab_fail "they differ"
+for ((i = 0; i < 20; i++)); do # what was acknowledged is found by whoever asks afterwards
+	echo "$i" | tool 1 state put "$LAB_VOLUME" || lab_fail "put $i"
+	[ "$(tool 2 state get "$LAB_VOLUME")" = "$i" ] || lab_fail "an old state after $i"
+done
+echo short | tool 1 state put "$LAB_VOLUME" || lab_fail "put"
+pids=()
+for ((i = 0; i < 8; i++)); do
+	tool 2 state get "$LAB_VOLUME" >"$LAB/many$i" &
+	pids+=($!)
+done
+for pid in "${pids[@]}"; do
+	wait "$pid" || lab_fail "one of eight at once: exit $?"
+done
+cat "$LAB"/many? | sort | uniq -c | grep -q '8 short' || lab_fail "not all the same"
+expect_exit 110 tool 2 state get --epoch 1 "$LAB_VOLUME"
+expect_exit 110 tool 2 work list --epoch 1 "$LAB_VOLUME"
+expect_exit 0 tool 1 work list --epoch 1 "$LAB_VOLUME"
 expect_exit 110 tool 2 state put "$LAB_VOLUME" "$LAB/blob"
 expect_exit 110 tool 2 work begin "$LAB_VOLUME" x
 [ "$(tool 2 -q state get --device "$LAB_AREA" "$LAB_VOLUME")" = short ] || lab_fail "state of the disk"

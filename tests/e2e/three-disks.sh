@@ -25,8 +25,17 @@ must 10 "a first leader" lab_led
 must 3 "it writes" lab_wrote
 leader=$LAB_LEADER
 
+other=$((leader % 3 + 1))
+reads() {
+	[ "$(tool "$other" state get "$LAB_VOLUME")" = kept ]
+}
+echo kept | tool "$leader" state put "$LAB_VOLUME" || lab_fail "state put"
+expect "node $other reads the state" reads
 lab_path_stall 3
 never 2 "one of three disks hangs, and the leader lost" lab_lost "$leader"
+for ((i = 0; i < 40; i++)); do # more than there are buffers: each disk has one at most
+	expect "node $other reads the state on two disks" reads
+done
 lab_kill_node "$leader"
 must 6 "another node writes, on two disks" lab_wrote_since "$LAB_MARK"
 say "two disks: $LAB_GAP"
@@ -34,6 +43,9 @@ say "two disks: $LAB_GAP"
 lab_path_stall 2
 second=$(sed -n 's/.*node=\([0-9]*\).*/\1/p' <<<"$LAB_GAP")
 must 4 "nobody leads on one disk of three" lab_said "$second" ' losing .*cause=expired'
+third=$((6 - second - leader))
+expect_exit 74 tool "$third" state get "$LAB_VOLUME"
+grep -q 'most quorum disks cannot be read' "$LAB/out" || lab_fail "says: $(cat "$LAB/out")"
 mark=$("$LAB_BIN/rf-mark")
 lab_path_go 2
 lab_path_go 3

@@ -39,6 +39,7 @@ static struct {
 	bool cancelled[VOLUMES];
 	uint64_t cancelled_epoch[VOLUMES];
 	bool changing[VOLUMES]; /* a change is being committed */
+	bool reading[VOLUMES], giving;
 	char dir[64], path[96];
 } w;
 
@@ -182,9 +183,10 @@ static void op_quiet(void *world, uint32_t volume, uint64_t epoch)
 		     "quiet only when all are");
 }
 
-static uint32_t op_read(void *world, uint32_t verb, uint32_t volume, rf_control_row row,
-			void *client, char text[RF_CTL_TEXT_BYTES])
+static uint32_t op_read(void *world, const struct rf_ctl_request *q, uint32_t volume,
+			rf_control_row row, void *client, char text[RF_CTL_TEXT_BYTES])
 {
+	uint32_t verb = q->verb;
 	uint32_t n = feed_u8(&w.feed) % 20;
 	union {
 		struct rf_ctl_head h;
@@ -195,6 +197,11 @@ static uint32_t op_read(void *world, uint32_t verb, uint32_t volume, rf_control_
 	(void)world;
 	need(volume < VOLUMES, "volume exists (read)");
 	need(verb == RF_CTL_STATE_GET || verb == RF_CTL_WORK_LIST, "verb reads");
+	need(w.giving || !w.reading[volume], "one is read at a time");
+	if (!w.giving && n > 16) {
+		w.reading[volume] = true;
+		return RF_CONTROL_PENDING;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		memset(&r, 0, sizeof(r));
 		r.h.kind = verb == RF_CTL_STATE_GET ? RF_CTL_ROW_DATA : RF_CTL_ROW_WORK;
@@ -221,6 +228,14 @@ static void op_metrics(void *world, rf_control_row row, void *client)
 	(void)world;
 	while (n-- && row(client, &m, sizeof(m)))
 		;
+}
+
+static void read_through(uint32_t v)
+{
+	w.reading[v] = false;
+	w.giving = true;
+	rf_control_read(w.control, v);
+	w.giving = false;
 }
 
 static void committed(uint32_t v)
@@ -411,6 +426,7 @@ static void do_reloaded(void)
 {
 	struct rf_ctl_change c = {.applied = 1};
 
+	read_through(feed_u8(&w.feed) % VOLUMES);
 	for (uint8_t n = feed_u8(&w.feed); n; n--)
 		rf_control_reload_row(w.control, &c);
 	rf_control_reloaded(w.control, RF_EXIT_YES, "read");
@@ -578,8 +594,10 @@ static void settle(void)
 	for (int i = 0; i < 3 + (int)GUESTS_MAX; i++) {
 		do_ready();
 		rf_control_reloaded(w.control, RF_EXIT_YES, "read");
-		for (uint32_t v = 0; v < VOLUMES; v++)
+		for (uint32_t v = 0; v < VOLUMES; v++) {
 			committed(v);
+			read_through(v);
+		}
 		for (uint32_t g = 0; g < GUESTS_MAX; g++)
 			hear(&w.guest[g]);
 	}

@@ -84,13 +84,16 @@ static void quiet(void *w, uint32_t volume, uint64_t epoch)
 	world.quiet_epoch = epoch;
 }
 
-static uint32_t read_kept(void *w, uint32_t verb, uint32_t volume, rf_control_row row,
-			  void *client, char text[RF_CTL_TEXT_BYTES])
+static uint32_t read_kept(void *w, const struct rf_ctl_request *q, uint32_t volume,
+			  rf_control_row row, void *client, char text[RF_CTL_TEXT_BYTES])
 {
 	struct rf_ctl_data d = {.h.kind = RF_CTL_ROW_DATA, .length = 3, .bytes = "abc"};
 
 	(void)w;
-	if (verb == RF_CTL_STATE_GET && volume == 0) {
+	world.reads++;
+	if (world.read_pends)
+		return RF_CONTROL_PENDING;
+	if (q->verb == RF_CTL_STATE_GET && volume == 0) {
 		row(client, &d, sizeof(d));
 		return RF_EXIT_YES;
 	}

@@ -21,6 +21,8 @@ struct control_world {
 	uint32_t quiet_volume;
 	uint64_t quiet_epoch;
 	unsigned rows;
+	unsigned reads;
+	bool read_pends;
 	unsigned changes;
 	uint32_t change_says; /* of the next change */
 	size_t change_bytes;

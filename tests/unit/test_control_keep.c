@@ -119,14 +119,49 @@ static void state_is_read_in_pieces(void **state)
 	close(fd);
 }
 
+/* Disks are read for it: who asks meanwhile is not given what was read for another. */
+static void reading_may_take_its_time(void **state)
+{
+	struct rf_ctl_request q = control_request(RF_CTL_STATE_GET, "a");
+	int fd = control_dial(), later = control_dial(), changing = control_dial();
+
+	(void)state;
+	world.read_pends = true;
+	control_ask(fd, &q);
+	control_expect_nothing(fd);
+	control_ask(later, &q);
+	control_expect_nothing(later);
+	assert_int_equal(world.reads, 1);
+	world.change_says = RF_EXIT_LEASE_LOST;
+	put(changing, "a", 1, 1); /* a change does not wait for it */
+	assert_int_equal(control_next(changing), RF_CTL_DONE);
+	world.read_pends = false;
+	rf_control_read(control, 0);
+	assert_int_equal(world.reads, 2);
+	assert_int_equal(control_next(fd), RF_CTL_ROW_DATA);
+	assert_int_equal(control_next(fd), RF_CTL_DONE);
+	assert_int_equal(got.done.code, RF_EXIT_YES);
+	assert_int_equal(control_next(later), RF_CTL_ROW_DATA);
+	assert_int_equal(world.reads, 3);
+	assert_int_equal(control_next(later), RF_CTL_DONE);
+	world.read_pends = true;
+	q.timeout_ms = 20;
+	control_ask(fd, &q);
+	assert_int_equal(control_next(fd), RF_CTL_DONE);
+	assert_int_equal(got.done.code, RF_EXIT_TIMED_OUT);
+	assert_non_null(strstr(got.done.text, "could not be read"));
+	close(fd);
+	close(later);
+	close(changing);
+}
+
 int main(void)
 {
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, control_setup, control_teardown)
 	const struct CMUnitTest tests[] = {
-		SERVED(a_change_is_answered_when_committed),
-		SERVED(a_change_has_a_time_limit),
-		SERVED(a_change_of_wrong_size_is_refused),
-		SERVED(state_is_read_in_pieces),
+		SERVED(a_change_is_answered_when_committed), SERVED(a_change_has_a_time_limit),
+		SERVED(a_change_of_wrong_size_is_refused),   SERVED(state_is_read_in_pieces),
+		SERVED(reading_may_take_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

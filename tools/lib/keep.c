@@ -29,9 +29,15 @@ static void data_row(void *arg, const union rfl_packet *p)
 	g->length += n;
 }
 
+/* Whoever leads reads as the leader or not at all; others what lies on the disks. */
+static uint64_t epoch_held(const struct ringfence *r)
+{
+	return r->held ? r->epoch : 0;
+}
+
 int ringfence_state_get(struct ringfence *r, void *bytes, size_t room, size_t *length)
 {
-	struct rf_ctl_request q = {.verb = RF_CTL_STATE_GET};
+	struct rf_ctl_request q = {.verb = RF_CTL_STATE_GET, .epoch = epoch_held(r)};
 	struct got g = {.bytes = bytes, .room = room};
 	struct rfl_question question = {.row = data_row, .arg = &g};
 	int rc = rfl_ask(r, &q, &question);
@@ -123,7 +129,7 @@ static void work_row(void *arg, const union rfl_packet *p)
 
 int ringfence_work_list(struct ringfence *r, struct ringfence_work *work, size_t room)
 {
-	struct rf_ctl_request q = {.verb = RF_CTL_WORK_LIST};
+	struct rf_ctl_request q = {.verb = RF_CTL_WORK_LIST, .epoch = epoch_held(r)};
 	struct list l = {.work = work, .room = room};
 	struct rfl_question question = {.row = work_row, .arg = &l};
 	int rc = rfl_ask(r, &q, &question);
