@@ -14,7 +14,7 @@ dead=$LAB_LEADER
 other=$((3 - dead))
 lab_kill_node $other
 lab_kill_node "$dead"
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 lab_node $other
 must 10 "the node that came back writes" lab_wrote_since "$mark"
 say "alone: $LAB_GAP"

@@ -18,10 +18,10 @@ for i in 1 2 3; do
 done
 lab_last 3 # three leases: longer than any of them may hold
 for i in 1 2 3; do
-	lab_alive "${LAB_DAEMON[$i]}" || lab_fail "daemon of node $i died without its disk"
+	lab_daemon_lives $i || lab_fail "daemon of node $i died without its disk"
 	lab_leads $i && lab_fail "node $i says that it leads, three leases without a disk"
 done
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 for i in 1 2 3; do
 	lab_path_go $i
 done

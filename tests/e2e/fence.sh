@@ -25,7 +25,7 @@ must 8 "the killed node joins again" lab_said_since "$leader" "$line" ' joined '
 lab_end "$LAB_TARGET"
 lab_target
 must 8 "somebody leads after the target restarted" lab_led
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 lab_kill_node "$LAB_LEADER"
 must 8 "the restarted target serves the next epoch" lab_wrote_since "$mark"
 say "$LAB_GAP"

@@ -27,7 +27,7 @@ fencer=$(fencer_of "${LAB_DAEMON[$first]}")
 expect "the leader has a fencer" [ -n "$fencer" ]
 kill -KILL "$fencer"
 must 3 "the daemon says that its fencer died" lab_said "$first" 'fencer .*died'
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 tool "$first" resign "$LAB_VOLUME" >/dev/null 2>&1
 must 8 "somebody else writes" lab_wrote_since "$mark"
 say "after the resignation: $LAB_GAP"

@@ -32,7 +32,7 @@ never 1 "loss of 40 % displaced the leader" moved
 lab_heal $follower
 
 lab_cut "$leader"
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 must 6 "the larger side writes" lab_wrote_since "$mark"
 say "cut node $leader: $LAB_GAP"
 lab_heal "$leader"

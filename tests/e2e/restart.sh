@@ -17,10 +17,9 @@ must 8 "a first leader" lab_led
 
 for round in 1 2; do
 	top=$(epochs)
-	mark=$(lab_signal KILL 1)
-	lab_signal KILL 2 >/dev/null
-	wait "${LAB_DAEMON[1]}" "${LAB_DAEMON[2]}" 2>/dev/null
-	unset "LAB_DAEMON[1]" "LAB_DAEMON[2]"
+	lab_kill_node 1
+	mark=$LAB_MARK
+	lab_kill_node 2
 	line=$(lab_lines 1)
 	lab_nodes 1 2
 	must 3 "round $round: it says that it waits" lab_said_since 1 "$line" ' join-wait '

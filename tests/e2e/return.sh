@@ -16,7 +16,7 @@ lab_signal STOP $silent >/dev/null
 must 3 "the silent node is missed" lab_said "$leader" " peer-lost node=$silent"
 lab_last 0.8 # more than two suspect times: nobody looks at its slot any more
 lab_cut "$leader"
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 lab_signal CONT $silent >/dev/null
 must 6 "the side with the node that came back writes" lab_wrote_since "$mark"
 say "$LAB_GAP"

@@ -30,10 +30,10 @@ never 1 "0.75 leases without disk ended a leadership" lab_lost "$leader"
 expect "no warning about the margin" lab_said "$leader" ' (margin|disk-slow|renew-late) '
 
 lab_path_stall "$leader"
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 must 2 "status answers while the disk hangs" tool "$leader" status
 must 6 "another node writes" lab_wrote_since "$mark"
 say "stalled node $leader: $LAB_GAP"
-lab_path_go "$leader"
+lab_path_back "$leader"
 must 5 "the stalled node knows" lab_said "$leader" ' (superseded|losing|lease-held) '
 lab_check

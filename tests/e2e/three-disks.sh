@@ -46,7 +46,7 @@ must 4 "nobody leads on one disk of three" lab_said "$second" ' losing .*cause=e
 third=$((6 - second - leader))
 expect_exit 74 tool "$third" state get "$LAB_VOLUME"
 grep -q 'most quorum disks cannot be read' "$LAB/out" || lab_fail "says: $(cat "$LAB/out")"
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 lab_path_go 2
 lab_path_go 3
 must 6 "somebody writes when the disks are back" lab_wrote_since "$mark"

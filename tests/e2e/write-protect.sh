@@ -15,7 +15,7 @@ must 10 "a first leader" lab_led
 must 3 "it writes" lab_wrote
 leader=$LAB_LEADER
 lab_path_fail "$leader" write
-mark=$("$LAB_BIN/rf-mark")
+mark=$(lab_mark)
 must 6 "another node writes" lab_wrote_since "$mark"
 say "write-protected node $leader: $LAB_GAP"
 expect "the log names the failure" lab_said "$leader" ' disk-error '

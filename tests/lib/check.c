@@ -8,7 +8,12 @@
  *      acknowledged write had ended,
  *   4. whatever is on the disk was written by somebody, whole.
  *
- *   rf-check --device PATH --offset BYTES --blocks N [--svg FILE] LOG...
+ *   rf-check --device PATH --offset BYTES --blocks N [--svg FILE]
+ *            [--medium LOG [--mark TEXT]] LOG...
+ *
+ * With --medium, all of it from what reached the medium, in its order (medium.h), and
+ * without any clock: epochs never go back there, no refused write ever was there, every
+ * acknowledged one was. From the last block on that begins with TEXT.
  *
  * Prints counts as key=value; exit 0 when all four hold.
  */
@@ -23,15 +28,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "medium.h"
 #include "stamp.h"
 
 #define EPOCHS_MAX 4096u
 
 static struct {
-	const char *device, *svg;
+	const char *device, *svg, *medium, *mark;
 	uint64_t offset, blocks;
 	struct entry *entry;
 	size_t count;
+	bool *seen;           /* on the medium */
+	uint64_t newest;      /* epoch there */
+	uint64_t write, from; /* writes to it: which one this is, the first that counts */
 	uint64_t wrote, refused, unknown, turned_away, landed, lost, corrupt;
 	uint64_t first_ns[EPOCHS_MAX]; /* first acknowledged write of an epoch, its end */
 } c;
@@ -145,6 +154,76 @@ static void check_order(void)
 			       (double)(e->begun_ns - newer_ns) / 1e6);
 		}
 	}
+}
+
+/* ---- the medium's own order ---- */
+
+static void on_medium(const struct stamp *s)
+{
+	const struct entry *e = find(s->epoch, s->seq);
+
+	if (!e || e->offset != s->offset) {
+		c.corrupt++;
+		printf("unknown: epoch=%" PRIu64 " seq=%" PRIu64 " is in no log\n", s->epoch,
+		       s->seq);
+		return;
+	}
+	c.seen[e - c.entry] = true;
+	if (e->outcome == REFUSED || s->epoch < c.newest) {
+		c.landed++;
+		printf("%s: node=%u epoch=%" PRIu64 " seq=%" PRIu64
+		       " reached the medium, where epoch %" PRIu64 " had been\n",
+		       e->outcome == REFUSED ? "landed" : "stale", s->node, s->epoch, s->seq,
+		       c.newest);
+	}
+	c.newest = s->epoch > c.newest ? s->epoch : c.newest;
+}
+
+/* Finds the last mark. */
+static void look_for_mark(uint64_t offset, const uint8_t *data, size_t bytes)
+{
+	(void)offset;
+	c.write++;
+	if (bytes >= BLOCK_BYTES && !strncmp((const char *)data, c.mark, strlen(c.mark)))
+		c.from = c.write;
+}
+
+static void reached(uint64_t offset, const uint8_t *data, size_t bytes)
+{
+	uint64_t end = c.offset + c.blocks * BLOCK_BYTES;
+
+	if (c.write++ < c.from)
+		return;
+	for (; bytes >= BLOCK_BYTES; offset += BLOCK_BYTES, data += BLOCK_BYTES) {
+		struct stamp s;
+
+		bytes -= BLOCK_BYTES;
+		memcpy(&s, data, sizeof(s));
+		if (offset >= c.offset && offset < end && s.magic == STAMP_MAGIC &&
+		    s.crc == stamp_crc(&s) && s.offset == offset - c.offset)
+			on_medium(&s);
+	}
+}
+
+static void check_medium(void)
+{
+	c.seen = calloc(c.count + 1, sizeof(*c.seen));
+	if (!c.seen || (c.mark && medium_replay(c.medium, look_for_mark) != 0))
+		die(c.medium);
+	c.write = 0;
+	if (medium_replay(c.medium, reached) != 0)
+		die(c.medium);
+	for (size_t i = 0; i < c.count; i++) {
+		const struct entry *e = &c.entry[i];
+
+		if (e->outcome != WROTE || c.seen[i])
+			continue;
+		c.lost++;
+		printf("lost: node=%u epoch=%" PRIu64 " seq=%" PRIu64
+		       " was acknowledged and never reached the medium\n",
+		       e->node, e->epoch, e->seq);
+	}
+	free(c.seen);
 }
 
 static bool newer(const struct entry *a, const struct entry *b)
@@ -313,11 +392,10 @@ static void draw(void)
 
 static void parse(int argc, char **argv)
 {
-	static const struct option options[] = {{"device", 1, NULL, 'd'},
-						{"offset", 1, NULL, 'o'},
-						{"blocks", 1, NULL, 'b'},
-						{"svg", 1, NULL, 's'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"device", 1, NULL, 'd'}, {"offset", 1, NULL, 'o'}, {"blocks", 1, NULL, 'b'},
+		{"svg", 1, NULL, 's'},    {"medium", 1, NULL, 'm'}, {"mark", 1, NULL, 'M'},
+		{NULL, 0, NULL, 0}};
 	int o;
 
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -334,13 +412,19 @@ static void parse(int argc, char **argv)
 		case 's':
 			c.svg = optarg;
 			break;
+		case 'm':
+			c.medium = optarg;
+			break;
+		case 'M':
+			c.mark = optarg;
+			break;
 		default:
 			exit(64);
 		}
 	}
 	if (!c.device || !c.blocks || optind == argc) {
 		fprintf(stderr, "rf-check --device PATH --offset BYTES --blocks N [--svg FILE] "
-				"LOG...\n");
+				"[--medium LOG [--mark TEXT]] LOG...\n");
 		exit(64);
 	}
 }
@@ -351,7 +435,10 @@ int main(int argc, char **argv)
 	for (int i = optind; i < argc; i++)
 		load(argv[i]);
 	settle();
-	check_order();
+	if (c.medium)
+		check_medium();
+	else
+		check_order();
 	check_blocks();
 	if (c.svg)
 		draw();

@@ -5,6 +5,9 @@
  *   rf-gap --after NS LOG...   the first write of a newer epoch accepted after
  *                              that moment of the boot clock: epoch=E node=N
  *                              ms=X. Exit 1: there is none yet.
+ *   rf-gap --newer EPOCH LOG...  the same, of an epoch newer than that: where clocks
+ *                              differ. No ms.
+ *   rf-gap --newest LOG...     the newest epoch that wrote, 0 if none did.
  *   rf-gap --changes LOG...    one line for each epoch that wrote after another.
  *   rf-gap --last LOG...       boot clock at the end of the last accepted write.
  */
@@ -43,7 +46,7 @@ static void take(const struct entry *e)
 	if (e->ended_ns > s->last_ns)
 		s->last_ns = e->ended_ns;
 	s->node = e->node;
-	if (e->ended_ns <= after_ns && e->epoch > before_epoch)
+	if (after_ns && e->ended_ns <= after_ns && e->epoch > before_epoch)
 		before_epoch = e->epoch;
 }
 
@@ -68,8 +71,10 @@ static int print_after(void)
 	for (uint64_t i = before_epoch + 1; i < EPOCHS_MAX; i++) {
 		if (!span[i].first_ns)
 			continue;
-		printf("epoch=%" PRIu64 " node=%u ms=%.1f\n", i, span[i].node,
-		       (double)(span[i].first_ns - after_ns) / 1e6);
+		printf("epoch=%" PRIu64 " node=%u", i, span[i].node);
+		if (after_ns)
+			printf(" ms=%.1f", (double)(span[i].first_ns - after_ns) / 1e6);
+		puts("");
 		return 0;
 	}
 	return 1;
@@ -103,19 +108,38 @@ static int print_last(void)
 	return last == 0;
 }
 
+static int print_newest(void)
+{
+	uint64_t i = EPOCHS_MAX - 1;
+
+	while (i && !span[i].first_ns)
+		i--;
+	printf("%" PRIu64 "\n", i);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	bool after = argc > 3 && !strcmp(argv[1], "--after");
-	bool changes = argc > 2 && !strcmp(argv[1], "--changes");
+	const char *verb = argc > 1 ? argv[1] : "";
+	bool after = argc > 3 && !strcmp(verb, "--after");
+	bool newer = argc > 3 && !strcmp(verb, "--newer");
+	int first = after || newer ? 3 : 2;
 
-	if (!after && !changes && !(argc > 2 && !strcmp(argv[1], "--last"))) {
-		fprintf(stderr,
-			"usage: rf-gap --after NS LOG... | --changes LOG... | --last LOG...\n");
-		return 64;
-	}
 	if (after)
 		after_ns = strtoull(argv[2], NULL, 10);
-	for (int i = after ? 3 : 2; i < argc; i++)
+	if (newer)
+		before_epoch = strtoull(argv[2], NULL, 10);
+	for (int i = first; i < argc; i++)
 		load(argv[i]);
-	return after ? print_after() : changes ? print_changes() : print_last();
+	if (after || newer)
+		return print_after();
+	if (argc > 2 && !strcmp(verb, "--newest"))
+		return print_newest();
+	if (argc > 2 && !strcmp(verb, "--changes"))
+		return print_changes();
+	if (argc > 2 && !strcmp(verb, "--last"))
+		return print_last();
+	fprintf(stderr, "usage: rf-gap --after NS | --newer EPOCH | --newest | --changes | "
+			"--last LOG...\n");
+	return 64;
 }

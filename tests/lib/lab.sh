@@ -12,7 +12,9 @@
 # Nodes are 1..N. Everything that was made is ended by pid or name when the
 # script ends, however it ends. A machine that cannot do it: exit 77.
 #
-# Environment: LAB_KEEP=1 keeps the directory (logs) of a test that passed.
+# Environment: LAB_KEEP=1 keeps the directory (logs) of a test that passed. LAB_WHERE=vm:
+# in virtual machines (tests/vm/nodes), for scripts that touch nodes and disks only by
+# the functions of this file.
 
 set -u
 
@@ -208,31 +210,24 @@ in_node() {
 	ip netns exec "$LAB_TAG-n$i" "$@"
 }
 
+# lab_filter NODE CHAINS: what its network drops from now on.
+lab_filter() {
+	printf 'table inet cut\ndelete table inet cut\ntable inet cut {\n%s\n}\n' "$2" >"$LAB/filter$1"
+	in_node "$1" nft -f "$LAB/filter$1" || lab_skip "nftables does not work here"
+}
+
 # lab_cut NODE [in|out]: nothing arrives at it, nothing leaves it.
 lab_cut() {
-	local i=$1 way=${2:-both}
-	{
-		say "table inet cut"
-		say "delete table inet cut"
-		say "table inet cut {"
-		[ "$way" = out ] || say "chain in { type filter hook input priority 0; iif eth0 drop; }"
-		[ "$way" = in ] || say "chain out { type filter hook output priority 0; oif eth0 drop; }"
-		say "}"
-	} | in_node "$i" nft -f - || lab_skip "nftables does not work here"
+	local in="chain in { type filter hook input priority 0; iif eth0 drop; }"
+	local out="chain out { type filter hook output priority 0; oif eth0 drop; }"
+	[ "${2:-}" = out ] && in=
+	[ "${2:-}" = in ] && out=
+	lab_filter "$1" "$in"$'\n'"$out"
 }
 
 # lab_lossy NODE PERCENT: so many of the packets that arrive are dropped.
 lab_lossy() {
-	in_node "$1" nft -f - <<-END || lab_skip "nftables does not work here"
-		table inet cut
-		delete table inet cut
-		table inet cut {
-			chain in {
-				type filter hook input priority 0;
-				iif eth0 numgen random mod 100 < $2 drop
-			}
-		}
-	END
+	lab_filter "$1" "chain in { type filter hook input priority 0; iif eth0 numgen random mod 100 < $2 drop; }"
 }
 
 lab_heal() {
@@ -282,6 +277,7 @@ lab_format() {
 # lab_path NODE [FILE]: this node gets its own way to the shared disk (a file over NBD
 # and FUSE under a loop device), which can be broken without hurting the others:
 #   lab_path_stall NODE / lab_path_go NODE     every I/O hangs / goes on
+#   lab_path_back NODE                         the same, after longer than lease and grace
 #   lab_path_fail NODE read|write / lab_path_mend NODE
 lab_path() {
 	local i=$1 file=${2:-shared} dir=$LAB_DISKS/path$1
@@ -308,6 +304,11 @@ lab_path_stall() {
 
 lab_path_go() {
 	kill -CONT "${LAB_PATH_PID[$1]}"
+}
+
+# With a gate, A4 says that what hung for so long has died; here a target refuses it.
+lab_path_back() {
+	lab_path_go "$1"
 }
 
 lab_path_fail() {
@@ -390,6 +391,10 @@ lab_nodes() {
 # lab_signal SIGNAL NODE: to its daemon; prints the boot clock just before.
 lab_signal() {
 	"$LAB_BIN/rf-mark" "$(kill -l "$1")" "${LAB_DAEMON[$2]}"
+}
+
+lab_daemon_lives() {
+	lab_alive "${LAB_DAEMON[$1]}"
 }
 
 lab_kill_node() {
@@ -477,7 +482,7 @@ lab_writer() {
 	local i=$1
 	shift
 	"$LAB_BIN/rf-writer" --socket "$(lab_socket "$i")" --volume "$LAB_VOLUME" \
-		--uri "nbd+unix:///?socket=$LAB/nbd.sock" --key-file "$LAB/key" \
+		--to "nbd+unix:///?socket=$LAB/nbd.sock" --key-file "$LAB/key" \
 		--log "$LAB/write$i.log" --blocks $lab_blocks "$@" \
 		>>"$LAB/writer$i.log" 2>&1 &
 	LAB_WRITER[$i]=$!
@@ -502,6 +507,11 @@ lab_end_writers() {
 # true when a node says that this other one leads.
 lab_knows() {
 	tool "$1" leader "$LAB_VOLUME" | grep -q "\b$2\b"
+}
+
+# The moment, for lab_wrote_since.
+lab_mark() {
+	"$LAB_BIN/rf-mark"
 }
 
 # First write of a newer epoch accepted after a mark: "epoch= node= ms=".
@@ -556,3 +566,5 @@ lab_begin() {
 	LAB_DATA=$LAB_DEV
 	lab_format "$LAB_DEV" "$@"
 }
+
+[ "${LAB_WHERE:-}" != vm ] || . "$LAB_ROOT/tests/vm/lab.sh"

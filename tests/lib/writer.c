@@ -3,16 +3,15 @@
  * rf-writer: an application under leadership, and then the worst kind of it.
  *
  * It asks its node's daemon (RUN) to be told when the node leads. Then it opens
- * a connection to the target, bound to that epoch, and writes stamped blocks as
- * fast as it may. When the leadership ends it says so to the daemon (QUIET), as a
- * good application does; with --stale it goes on all the same: on the old
- * connection, and by connecting again with the old name, as a process does that
- * was stopped and knows of nothing. Everything is noted in a log for rf-check.
+ * an outlet for that epoch (outlet.h) and writes stamped blocks as fast as it may.
+ * When the leadership ends it says so to the daemon (QUIET), as a good application
+ * does; with --stale it goes on all the same: on what it has open, and, where that
+ * is possible, by opening it again with the old name, as a process does that was
+ * stopped and knows of nothing. Everything is noted in a log for rf-check.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <libnbd.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -24,27 +23,24 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "outlet.h"
 #include "ringfence/control.h"
-#include "ringfence/key.h"
-#include "stamp.h"
 
 #define RETRY_MS 5
 
-struct old { /* a connection of an ended epoch, kept to try on */
-	struct nbd_handle *nbd;
-	char name[RF_CONN_NAME_BYTES];
+struct work { /* of one epoch; of an ended one it is kept to try on */
+	struct outlet *outlet;
 	uint64_t epoch, incarnation, seq;
 };
 
 static struct {
-	const char *socket, *volume, *uri, *key_file, *log;
+	const char *socket, *volume, *to, *key_file, *log;
 	uint64_t blocks, pause_us;
 	bool stale;
 	uint8_t area[RF_UUID_BYTES];
 	uint32_t volume_number, node;
 	int control, log_fd;
-	struct rf_keys keys;
-	struct old now, old;
+	struct work now, old;
 	uint8_t *block;
 } w;
 
@@ -143,42 +139,24 @@ static void attach(void)
 	}
 }
 
-/* ---- the target ---- */
+/* ---- writing ---- */
 
-/* The URI of the server with the export name put into its path (before any '?').
- * A name needs no escaping: digits, hex and dots. */
-static struct nbd_handle *open_target(const char *name)
+static struct outlet *open_for(const struct work *c)
 {
-	struct nbd_handle *nbd = nbd_create();
-	size_t path = strcspn(w.uri, "?");
-	char uri[1024];
+	struct outlet_spec spec = {.to = w.to,
+				   .key_file = w.key_file,
+				   .conn = {.kind = RF_CONN_DATA,
+					    .volume = w.volume_number,
+					    .node = w.node,
+					    .incarnation = c->incarnation,
+					    .epoch = c->epoch}};
 
-	snprintf(uri, sizeof(uri), "%.*s%s%s", (int)path, w.uri, name, w.uri + path);
-	if (nbd && nbd_connect_uri(nbd, uri) == 0)
-		return nbd;
-	if (nbd)
-		nbd_close(nbd);
-	return NULL;
+	memcpy(spec.conn.area, w.area, RF_UUID_BYTES);
+	return outlet_open(&spec);
 }
 
-static void connect_epoch(struct old *c)
-{
-	struct rf_conn conn = {.kind = RF_CONN_DATA,
-			       .volume = w.volume_number,
-			       .node = w.node,
-			       .incarnation = c->incarnation,
-			       .epoch = c->epoch};
-
-	memcpy(conn.area, w.area, RF_UUID_BYTES);
-	rf_conn_name(c->name, &conn, &w.keys);
-	c->nbd = open_target(c->name);
-	if (!c->nbd)
-		fprintf(stderr, "rf-writer: node %u epoch %llu: %s\n", w.node,
-			(unsigned long long)c->epoch, nbd_get_error());
-}
-
-/* One stamped block; a refusal is an answer, a dead connection is none. */
-static enum outcome write_block(struct old *c)
+/* One stamped block. */
+static enum outcome write_block(struct work *c)
 {
 	struct entry e = {.begun_ns = clock_ns(),
 			  .epoch = c->epoch,
@@ -187,7 +165,6 @@ static enum outcome write_block(struct old *c)
 			  .node = w.node,
 			  .outcome = UNKNOWN};
 	struct stamp *s = (struct stamp *)w.block;
-	int rc;
 
 	*s = (struct stamp){.magic = STAMP_MAGIC,
 			    .epoch = c->epoch,
@@ -197,17 +174,13 @@ static enum outcome write_block(struct old *c)
 			    .node = w.node};
 	s->crc = stamp_crc(s);
 	note(&e);
-	rc = nbd_pwrite(c->nbd, w.block, BLOCK_BYTES, e.offset, 0);
+	e.outcome = outlet_write(c->outlet, w.block, e.offset);
 	e.ended_ns = clock_ns();
-	if (rc == 0)
-		e.outcome = WROTE;
-	else if (nbd_aio_is_ready(c->nbd))
-		e.outcome = REFUSED;
 	note(&e);
 	return e.outcome;
 }
 
-static void turned_away(const struct old *c)
+static void turned_away(const struct work *c)
 {
 	struct entry e = {.begun_ns = clock_ns(),
 			  .epoch = c->epoch,
@@ -218,28 +191,31 @@ static void turned_away(const struct old *c)
 	note(&e);
 }
 
-static void hang_up(struct old *c)
+static void hang_up(struct work *c)
 {
-	if (c->nbd)
-		nbd_close(c->nbd);
-	c->nbd = NULL;
+	if (c->outlet)
+		outlet_close(c->outlet);
+	c->outlet = NULL;
+}
+
+/* At a gate an error may only mean that the write was late: tries on until refused. */
+static bool gives_up(enum outcome o)
+{
+	return o == REFUSED || (o == UNKNOWN && outlet_lets_return);
 }
 
 /* The stale process: tries where it was connected, then tries to come back. */
 static void try_stale(void)
 {
-	struct old *c = &w.old;
+	struct work *c = &w.old;
 
-	if (!c->epoch)
-		return;
-	if (!c->nbd) {
-		c->nbd = open_target(c->name);
-		if (!c->nbd)
+	if (!c->outlet && outlet_lets_return) {
+		c->outlet = open_for(c);
+		if (!c->outlet)
 			turned_away(c);
-		return;
-	}
-	if (write_block(c) != WROTE)
+	} else if (c->outlet && gives_up(write_block(c))) {
 		hang_up(c);
+	}
 }
 
 /* ---- events ---- */
@@ -247,8 +223,8 @@ static void try_stale(void)
 static void begin(const struct rf_ctl_event *ev)
 {
 	hang_up(&w.now);
-	w.now = (struct old){.epoch = ev->epoch, .incarnation = ev->incarnation};
-	connect_epoch(&w.now);
+	w.now = (struct work){.epoch = ev->epoch, .incarnation = ev->incarnation};
+	w.now.outlet = open_for(&w.now);
 }
 
 static void end(void)
@@ -256,7 +232,7 @@ static void end(void)
 	if (w.stale && w.now.epoch) {
 		hang_up(&w.old);
 		w.old = w.now;
-		w.now = (struct old){0};
+		w.now = (struct work){0};
 	}
 	hang_up(&w.now);
 	w.now.epoch = 0;
@@ -296,12 +272,12 @@ static void hear(int timeout_ms)
 
 static void work(void)
 {
-	if (w.now.epoch && !w.now.nbd)
-		connect_epoch(&w.now);
-	if (w.now.nbd) {
+	if (w.now.epoch && !w.now.outlet)
+		w.now.outlet = open_for(&w.now);
+	if (w.now.outlet) {
 		enum outcome o = write_block(&w.now);
 
-		if (o == UNKNOWN || (o == REFUSED && !w.stale))
+		if (outlet_lets_return && (o == UNKNOWN || (o == REFUSED && !w.stale)))
 			hang_up(&w.now);
 		/* refused while the daemon still says "leader": superseded, it will hear */
 	}
@@ -312,8 +288,8 @@ static void work(void)
 static void usage(int code)
 {
 	fprintf(code ? stderr : stdout,
-		"rf-writer --socket PATH --volume NAME --uri URI --key-file PATH --log PATH\n"
-		"          [--blocks N] [--pause-us N] [--stale]\n"
+		"rf-writer --socket PATH --volume NAME --to URI-OR-GATE --log PATH\n"
+		"          [--key-file PATH] [--blocks N] [--pause-us N] [--stale]\n"
 		"Writes stamped blocks while its node leads; see tests/lib/writer.c.\n");
 	exit(code);
 }
@@ -321,7 +297,7 @@ static void usage(int code)
 static void parse(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"socket", 1, NULL, 's'},   {"volume", 1, NULL, 'v'}, {"uri", 1, NULL, 'u'},
+		{"socket", 1, NULL, 's'},   {"volume", 1, NULL, 'v'}, {"to", 1, NULL, 't'},
 		{"key-file", 1, NULL, 'k'}, {"log", 1, NULL, 'l'},    {"blocks", 1, NULL, 'b'},
 		{"pause-us", 1, NULL, 'p'}, {"stale", 0, NULL, 'S'},  {"help", 0, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -338,8 +314,8 @@ static void parse(int argc, char **argv)
 		case 'v':
 			w.volume = optarg;
 			break;
-		case 'u':
-			w.uri = optarg;
+		case 't':
+			w.to = optarg;
 			break;
 		case 'k':
 			w.key_file = optarg;
@@ -363,20 +339,17 @@ static void parse(int argc, char **argv)
 			usage(64);
 		}
 	}
-	if (!w.socket || !w.volume || !w.uri || !w.key_file || !w.log || !w.blocks)
+	if (!w.socket || !w.volume || !w.to || !w.log || !w.blocks)
 		usage(64);
 }
 
 int main(int argc, char **argv)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
-	char err[256];
 
 	parse(argc, argv);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
-	if (rf_keys_load(&w.keys, w.key_file, err, sizeof(err)) != 0)
-		die("key", err);
 	w.log_fd = open(w.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	w.block = aligned_alloc(BLOCK_BYTES, BLOCK_BYTES);
 	if (w.log_fd < 0 || !w.block)

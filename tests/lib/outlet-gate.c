@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A gate of the kernel, /dev/mapper/VOLUME.
+ *
+ * An error at a gate means that the write was refused, or that it was let through and
+ * completed too late: it may be on the disk. Only when the gate was shut before the
+ * write was submitted is it certain. An instance that is shut stays shut, and there is
+ * no other one as long as this one is open here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/dm-ioctl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "outlet.h"
+
+#define DIRECTORY "/dev/mapper/"
+
+struct outlet {
+	int fd, control;
+	const char *name;
+	bool shut;
+};
+
+const bool outlet_lets_return = false;
+
+static bool is_shut(const struct outlet *o)
+{
+	union {
+		struct dm_ioctl io;
+		char bytes[4096];
+	} dm = {.io = {.version = {DM_VERSION_MAJOR},
+		       .data_size = sizeof(dm),
+		       .data_start = sizeof(struct dm_ioctl)}};
+	const char *words = dm.bytes + sizeof(dm.io) + sizeof(struct dm_target_spec);
+
+	snprintf(dm.io.name, sizeof(dm.io.name), "%s", o->name);
+	return ioctl(o->control, DM_TABLE_STATUS, &dm) == 0 &&
+	       (!strncmp(words, "state=shut ", 11) || !strncmp(words, "state=draining ", 15));
+}
+
+struct outlet *outlet_open(const struct outlet_spec *spec)
+{
+	struct outlet *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->name = spec->to +
+		  (strncmp(spec->to, DIRECTORY, strlen(DIRECTORY)) ? 0 : strlen(DIRECTORY));
+	o->control = open(DIRECTORY "control", O_RDWR | O_CLOEXEC);
+	o->fd = open(spec->to, O_WRONLY | O_DIRECT | O_CLOEXEC);
+	if (o->fd >= 0 && o->control >= 0) {
+		o->shut = is_shut(o);
+		return o;
+	}
+	fprintf(stderr, "rf-writer: node %u epoch %llu: %s: %s\n", spec->conn.node,
+		(unsigned long long)spec->conn.epoch, spec->to, strerror(errno));
+	outlet_close(o);
+	return NULL;
+}
+
+enum outcome outlet_write(struct outlet *o, const void *block, uint64_t offset)
+{
+	bool was_shut = o->shut;
+
+	if (pwrite(o->fd, block, BLOCK_BYTES, (off_t)offset) == (ssize_t)BLOCK_BYTES)
+		return WROTE;
+	o->shut = was_shut || is_shut(o);
+	return was_shut ? REFUSED : UNKNOWN;
+}
+
+void outlet_close(struct outlet *o)
+{
+	if (o->fd >= 0)
+		close(o->fd);
+	if (o->control >= 0)
+		close(o->control);
+	free(o);
+}
