@@ -9,14 +9,15 @@
 #include <linux/blk_types.h>
 #include <linux/device-mapper.h>
 #include <linux/hrtimer.h>
-#include <linux/version.h>
 
-/* hrtimer_init() became hrtimer_setup() in 6.13; the old name went in 6.15. */
+/* hrtimer_init() became hrtimer_setup() in 6.13; the old name went in 6.15. Kbuild looks
+ * which of them the headers have: stable trees port such things back.
+ */
 static inline void rf_hrtimer_setup(struct hrtimer *timer,
 				    enum hrtimer_restart (*fn)(struct hrtimer *),
 				    clockid_t clock)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#ifdef RF_HAVE_HRTIMER_SETUP
 	hrtimer_setup(timer, fn, clock, HRTIMER_MODE_ABS);
 #else
 	hrtimer_init(timer, clock, HRTIMER_MODE_ABS);

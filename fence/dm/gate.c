@@ -338,7 +338,7 @@ static void announce_work(struct work_struct *work)
 {
 	struct rf_gate *g = container_of(work, struct rf_gate, announce);
 	char state[32], why[32], epoch[48];
-	char *env[] = {state, why, epoch, NULL};
+	char *env[4];
 	unsigned int noio;
 	bool quiet;
 
@@ -383,6 +383,7 @@ void rf_gate_sum(struct rf_gate *g, struct rf_counters *sum)
 			sum->refused[i] += READ_ONCE(c->refused[i]);
 	}
 }
+
 /* clang-format on */
 
 /* ---- orders ---- */
