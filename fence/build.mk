@@ -4,7 +4,7 @@
 $(eval $(call rf_archive,librf-key,fence/key.c,libsodium))
 
 # Reservations without a device: what the tests link.
-$(eval $(call rf_archive,librf-pr,fence/pr_take.c fence/pr_read.c fence/pr_path.c))
+$(eval $(call rf_archive,librf-pr,fence/pr_take.c fence/pr_try.c fence/pr_read.c fence/pr_path.c))
 
 # The plugin without nbdkit: what the tests and fuzzers link.
 $(eval $(call rf_archive,librf-nbd,\

@@ -40,6 +40,10 @@ struct rf_driver {
 	 * take it away. 0 or -errno (-EBUSY: in use), and one line in reply->text. */
 	int (*attach)(char *const *params, struct rf_fence_reply *reply);
 	int (*detach)(char *const *params, struct rf_fence_reply *reply);
+	/* Optional. For `ringfence doctor`: what the device really does, one finding a
+	 * line on stdout: PASS, WARN, FAIL or SKIP, text, advice, with tabs between. 0 or
+	 * -errno and one line in reply->text. */
+	int (*examine)(char *const *params, struct rf_fence_reply *reply);
 };
 
 extern const struct rf_driver rf_driver_gate;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ringfence-fencer DRIVER KEY=VALUE…
- * ringfence-fencer --attach|--detach DRIVER KEY=VALUE…
+ * ringfence-fencer --attach|--detach|--examine DRIVER KEY=VALUE…
  *
  * One per volume, started with the daemon, speaks fence.h on descriptor 3.
  * Requests are served in order; those that came while one was being served
@@ -200,7 +200,8 @@ static void usage(FILE *f)
 	unsigned i;
 
 	fprintf(f,
-		"usage: ringfence-fencer [--attach | --detach] DRIVER [KEY=VALUE]...\n"
+		"usage: ringfence-fencer [--attach | --detach | --examine] DRIVER "
+		"[KEY=VALUE]...\n"
 		"\n"
 		"Started by ringfenced, one for each volume; not for people.\n"
 		"Descriptor %d must be its socket, unless an option says otherwise.\n"
@@ -215,6 +216,9 @@ static void usage(FILE *f)
 	fputs("\noptions:\n  --attach             make the volume's device, say how it went, "
 	      "end\n"
 	      "  --detach             take it away (driver gate: name= only)\n"
+	      "  --examine            try what the volume's device really does (driver "
+	      "reservation:\n"
+	      "                       device=, try=no|idle|always)\n"
 	      "  --help               this text\n"
 	      "  --version            version\n",
 	      f);
@@ -252,7 +256,7 @@ static void set_signals(void)
 	sigaction(SIGPIPE, &ignored, NULL);
 }
 
-/* ---- by hand: ringfence attach, ringfence detach ---- */
+/* ---- by hand: ringfence attach, detach, doctor ---- */
 
 static int exit_code(int r)
 {
@@ -273,24 +277,60 @@ static int exit_code(int r)
 	}
 }
 
-static int by_hand(const struct rf_driver *d, bool attach, char *const *params)
+typedef int (*order)(char *const *params, struct rf_fence_reply *reply);
+
+static order attach_of(const struct rf_driver *d)
+{
+	return d->attach;
+}
+
+static order detach_of(const struct rf_driver *d)
+{
+	return d->detach;
+}
+
+static order examine_of(const struct rf_driver *d)
+{
+	return d->examine;
+}
+
+static const struct by_hand {
+	const char *option;
+	order (*of)(const struct rf_driver *d);
+	const char *lacks;
+} orders[] = {
+	{"--attach", attach_of, "makes no device"},
+	{"--detach", detach_of, "makes no device"},
+	{"--examine", examine_of, "has nothing to try"},
+};
+
+static const struct by_hand *find_order(int argc, char **argv)
+{
+	for (unsigned i = 0; argc > 2 && i < sizeof(orders) / sizeof(*orders); i++)
+		if (!strcmp(argv[1], orders[i].option))
+			return &orders[i];
+	return NULL;
+}
+
+static int by_hand(const struct rf_driver *d, const struct by_hand *what, char *const *params)
 {
 	struct rf_fence_reply r = reply_begin(d);
 	int rc;
 
-	if (attach ? !d->attach : !d->detach) {
-		fprintf(stderr, "ringfence-fencer: driver %s makes no device\n", d->name);
+	if (!what->of(d)) {
+		fprintf(stderr, "ringfence-fencer: driver %s %s\n", d->name, what->lacks);
 		return RF_EXIT_CONFIG;
 	}
-	rc = (attach ? d->attach : d->detach)(params, &r);
-	fprintf(rc ? stderr : stdout, "%s\n", r.text);
+	set_signals(); /* begun is ended: half of it would have to be undone by hand */
+	rc = what->of(d)(params, &r);
+	if (*r.text)
+		fprintf(rc ? stderr : stdout, "%s\n", r.text);
 	return exit_code(rc);
 }
 
 int main(int argc, char **argv)
 {
-	bool attach = argc > 2 && !strcmp(argv[1], "--attach");
-	bool detach = argc > 2 && !strcmp(argv[1], "--detach");
+	const struct by_hand *what = find_order(argc, argv);
 	const struct rf_driver *d;
 	bool chain;
 
@@ -302,16 +342,16 @@ int main(int argc, char **argv)
 		puts("ringfence-fencer " RF_VERSION);
 		return 0;
 	}
-	argv += attach || detach;
-	argc -= attach || detach;
+	argv += what != NULL;
+	argc -= what != NULL;
 	chain = argc >= 2 && !strcmp(argv[1], "chain");
 	d = argc >= 2 ? find_driver(argv[1]) : NULL;
 	if (!d && !chain) {
 		usage(stderr);
 		return 2;
 	}
-	if (attach || detach)
-		return by_hand(d, attach, argv + 2);
+	if (what && d)
+		return by_hand(d, what, argv + 2);
 	if (!socket_there()) {
 		fprintf(stderr,
 			"ringfence-fencer: descriptor %d is no SOCK_SEQPACKET socket; "

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 
 #define CHECK_MS 1000u
 #define GRACE_MS 2000u
+#define SOON 10u       /* checks in the time of one, while something is to be done */
 #define LOOKS_FRESH 5u /* a look is relied on for so many checks */
 
 struct reservation {
@@ -52,10 +55,14 @@ static int parse_params(struct reservation *r, char *const *params, char *err, s
 	return rf_params_take("reservation", table, r, params, err, err_bytes);
 }
 
+/* Soon, when the key is to be settled or a path lacks it: a path that comes back is to
+ * have it before anybody sends data there. */
 static void arm(struct reservation *r)
 {
-	struct itimerspec t = {.it_value = {.tv_sec = r->check_ms / 1000,
-					    .tv_nsec = (long)(r->check_ms % 1000) * 1000000}};
+	bool soon = r->pr.gaps || r->pr.held & RF_PR_UNSETTLED;
+	uint32_t ms = soon ? r->check_ms / SOON : r->check_ms;
+	struct itimerspec t = {
+		.it_value = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}};
 
 	timerfd_settime(r->timer, 0, &t, NULL);
 }
@@ -160,6 +167,8 @@ static void take(struct reservation *r, uint64_t epoch, struct rf_pr_answer *a)
 	uint64_t held = r->pr.held, since = rf_fencer_now_ms();
 
 	rf_pr_take(&r->pr, epoch, a);
+	if (r->pr.held & RF_PR_UNSETTLED)
+		arm(r);
 	if (a->result != RF_FENCE_OK || r->pr.held != held)
 		fprintf(stderr,
 			"ringfence-fencer: reservation epoch=%" PRIu64 " ms=%" PRIu64 ": %s\n",
@@ -224,6 +233,52 @@ static void pr_stop(void *state)
 	free(r);
 }
 
+/* ---- ringfence doctor ---- */
+
+static void print_finding(enum rf_pr_finding finding, const char *text, const char *advice)
+{
+	static const char *const words[] = {[RF_PR_GOOD] = "PASS",
+					    [RF_PR_WEAK] = "WARN",
+					    [RF_PR_BAD] = "FAIL",
+					    [RF_PR_UNTOLD] = "SKIP"};
+
+	printf("%s\t%s\t%s\n", words[finding], text, advice ? advice : "");
+	fflush(stdout);
+}
+
+static bool take_when(void *owner, const char *value)
+{
+	struct rf_pr_try *t = owner;
+
+	t->in_use = !strcmp(value, "always");
+	t->active = t->in_use || !strcmp(value, "idle");
+	return t->active || !strcmp(value, "no");
+}
+
+static int pr_examine(char *const *params, struct rf_fence_reply *reply)
+{
+	struct rf_pr_try t = {.ops = &rf_pr_dev_ops, .say = print_finding};
+	struct rf_param table[] = {
+		{.key = "device", .path = &t.name, .needed = true},
+		{.key = "try", .take = take_when, .needed = true},
+		{.key = NULL},
+	};
+	int rc = rf_params_take("reservation", table, &t, params, reply->text,
+				sizeof(reply->text));
+
+	if (rc)
+		return rc;
+	if (getrandom(&t.key, sizeof(t.key), 0) != (ssize_t)sizeof(t.key))
+		return -errno;
+	t.key = rf_pr_key_for_test(t.key);
+	t.dev = rf_pr_dev_make(t.name, rf_fencer_urgent);
+	if (!t.dev)
+		return -ENOMEM;
+	rf_pr_try(&t);
+	rf_pr_dev_free(t.dev);
+	return 0;
+}
+
 const struct rf_driver rf_driver_reservation = {
 	.name = "reservation",
 	.help = "  reservation          persistent reservation of a SCSI or NVMe device\n"
@@ -240,4 +295,5 @@ const struct rf_driver rf_driver_reservation = {
 	.event_fd = pr_event_fd,
 	.event = pr_event,
 	.stop = pr_stop,
+	.examine = pr_examine,
 };

@@ -39,9 +39,17 @@ struct rf_pr_look {
 	unsigned count;
 	uint64_t key[RF_PR_KEYS_MAX];
 	bool counted; /* one entry a path; else one a key */
+	uint32_t generation;
 	bool held;
 	uint64_t holder;
 	unsigned type; /* SCSI numbering */
+};
+
+/* What the target says that it can do. */
+struct rf_pr_able {
+	bool types; /* it says which types it has, */
+	bool type;  /* and the one that we need is among them */
+	bool aptpl; /* registrations can outlive a power loss */
 };
 
 struct rf_pr_ops {
@@ -53,6 +61,7 @@ struct rf_pr_ops {
 	/* *commands grows by how many were sent. */
 	enum rf_pr_status (*look)(void *dev, uint64_t path, struct rf_pr_look *look,
 				  unsigned *commands);
+	enum rf_pr_status (*able)(void *dev, uint64_t path, struct rf_pr_able *able);
 	uint64_t (*now_ms)(void *dev);
 	void (*rest)(void *dev, unsigned ms);
 	/* Something more urgent waits: give up what may be given up. */
@@ -78,6 +87,7 @@ struct rf_pr {
 	uint64_t seen_ms;
 	bool seen_good;
 	uint64_t held;     /* our key, verified as the only one; 0 = not leading here */
+	unsigned gaps;     /* paths that did not take it at the last look */
 	uint64_t quiet_ms; /* a preempt without abort: nothing counts before */
 	bool no_abort;     /* the target lacks it */
 	bool unsure;       /* a preempt got no clear answer */
@@ -104,11 +114,33 @@ void rf_pr_leave(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a);
  * older keys. true: the device is no longer ours, a says why. */
 bool rf_pr_check(struct rf_pr *p, struct rf_pr_answer *a);
 
+/* ---- pr_try.c: what a device really does ---- */
+
+enum rf_pr_finding { RF_PR_GOOD, RF_PR_WEAK, RF_PR_BAD, RF_PR_UNTOLD };
+
+struct rf_pr_try {
+	const struct rf_pr_ops *ops;
+	void *dev;
+	const char *name;
+	uint64_t key; /* rf_pr_key_for_test: ours for path 0, the next for 1, … */
+	bool active;  /* register; false: only look */
+	bool in_use;  /* register beside other keys, too */
+	/* advice: what to do, NULL = nothing */
+	void (*say)(enum rf_pr_finding finding, const char *text, const char *advice);
+};
+
+/* Looks, and registers test keys for a moment: reserves nothing, touches no key but
+ * those, takes them back. Says what it finds. */
+void rf_pr_try(const struct rf_pr_try *t);
+
 /* ---- pr_read.c: bounds-checked parsers of what a target sent; 0 or -EPROTO ---- */
 
 int rf_pr_parse_full(const uint8_t *data, size_t bytes, struct rf_pr_look *look);
 int rf_pr_parse_keys(const uint8_t *data, size_t bytes, struct rf_pr_look *look);
 int rf_pr_parse_holder(const uint8_t *data, size_t bytes, struct rf_pr_look *look);
+/* REPORT CAPABILITIES; of NVMe the byte RESCAP (-EOPNOTSUPP: no reservations). */
+int rf_pr_parse_able(const uint8_t *data, size_t bytes, struct rf_pr_able *able);
+int rf_pr_parse_rescap(uint8_t rescap, struct rf_pr_able *able);
 /* extended: the form with host identifiers of 128 bits. */
 int rf_pr_parse_nvme(const uint8_t *data, size_t bytes, bool extended, struct rf_pr_look *look);
 /* What an ioctl of linux/pr.h returned; error: errno where that is negative. */

@@ -32,6 +32,9 @@
 #define OUT_REGISTER 0
 #define NVME_REPORT 0x0e
 #define NVME_EXTENDED 1u
+#define NVME_IDENTIFY 0x06
+#define NVME_IDENTIFY_BYTES 4096u
+#define NVME_RESCAP 31u
 #define NVME_CODE 0x7ff
 #define NVME_BAD_OPCODE 0x01
 #define NVME_HOST_ID_FORM 0x18
@@ -136,16 +139,39 @@ static enum rf_pr_status register_plainly(struct path *p, uint64_t own, uint64_t
 	return judge_sg(&io, sense);
 }
 
+static enum rf_pr_status able_scsi(struct path *p, struct rf_pr_able *able)
+{
+	static uint8_t data[DATA_BYTES];
+	size_t got = 0;
+	enum rf_pr_status s = read_in(p, IN_ABLE, data, &got);
+
+	return s == RF_PR_OK && rf_pr_parse_able(data, got, able) ? RF_PR_FAILED : s;
+}
+
+static enum rf_pr_status able_nvme(const struct path *p, struct rf_pr_able *able)
+{
+	static uint8_t data[NVME_IDENTIFY_BYTES];
+	int nsid = ioctl(p->fd, NVME_IOCTL_ID);
+	struct nvme_passthru_cmd c = {.opcode = NVME_IDENTIFY,
+				      .nsid = (uint32_t)nsid,
+				      .addr = (uintptr_t)data,
+				      .data_len = sizeof(data),
+				      .timeout_ms = READ_MS};
+
+	if (nsid <= 0 || ioctl(p->fd, NVME_IOCTL_ADMIN_CMD, &c))
+		return RF_PR_FAILED;
+	return rf_pr_parse_rescap(data[NVME_RESCAP], able) ? RF_PR_UNSUPPORTED : RF_PR_OK;
+}
+
 /* Once for each path, when it is found. */
 static void ask_abilities(struct path *p)
 {
-	static uint8_t data[DATA_BYTES];
 	enum rf_pr_status s = RF_PR_ATTENTION;
-	size_t got = 0;
+	struct rf_pr_able able;
 
 	for (unsigned i = 0; i < 3 && s == RF_PR_ATTENTION && p->fd >= 0; i++)
-		s = read_in(p, IN_ABLE, data, &got);
-	p->no_aptpl = s == RF_PR_OK && got >= 8 && !(data[2] & 1);
+		s = able_scsi(p, &able);
+	p->no_aptpl = s == RF_PR_OK && !able.aptpl;
 	if (p->no_aptpl)
 		fprintf(stderr,
 			"ringfence-fencer: %s: the target forgets reservations when it loses "
@@ -339,6 +365,16 @@ static enum rf_pr_status dev_look(void *dev, uint64_t id, struct rf_pr_look *loo
 	return p->node.nvme ? look_nvme(p, look, commands) : look_scsi(p, look, commands);
 }
 
+static enum rf_pr_status dev_able(void *dev, uint64_t id, struct rf_pr_able *able)
+{
+	struct path *p = path_of(dev, id);
+
+	memset(able, 0, sizeof(*able));
+	if (!p || p->fd < 0)
+		return RF_PR_FAILED;
+	return p->node.nvme ? able_nvme(p, able) : able_scsi(p, able);
+}
+
 /* ---- time ---- */
 
 static uint64_t dev_now_ms(void *dev)
@@ -367,6 +403,7 @@ const struct rf_pr_ops rf_pr_dev_ops = {
 	.paths = dev_paths,
 	.command = dev_command,
 	.look = dev_look,
+	.able = dev_able,
 	.now_ms = dev_now_ms,
 	.rest = dev_rest,
 	.urgent = dev_urgent,

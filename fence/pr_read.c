@@ -66,6 +66,7 @@ int rf_pr_parse_full(const uint8_t *data, size_t bytes, struct rf_pr_look *look)
 	look->counted = true;
 	if (list_bytes(data, bytes, &list))
 		return -EPROTO;
+	look->generation = (uint32_t)big(data, 4);
 	list += 8;
 	while (at < list) {
 		const uint8_t *d = data + at;
@@ -90,6 +91,7 @@ int rf_pr_parse_keys(const uint8_t *data, size_t bytes, struct rf_pr_look *look)
 	memset(look, 0, sizeof(*look));
 	if (list_bytes(data, bytes, &list) || list % 8)
 		return -EPROTO;
+	look->generation = (uint32_t)big(data, 4);
 	for (size_t at = 8; at < 8 + list; at += 8)
 		if (add(look, big(data + at, 8)))
 			return -EPROTO;
@@ -124,6 +126,7 @@ int rf_pr_parse_nvme(const uint8_t *data, size_t bytes, bool extended, struct rf
 	look->counted = true;
 	if (bytes < size)
 		return -EPROTO;
+	look->generation = (uint32_t)little(data, 4);
 	n = little(data + 5, 2);
 	if (n > bytes / size - 1)
 		return -EPROTO;
@@ -150,6 +153,25 @@ static enum rf_pr_status nvme_status(int r)
 	if (code == NVME_BAD_OPCODE || (code == NVME_BAD_FIELD && r != code))
 		return RF_PR_UNSUPPORTED;
 	return code >> 8 == NVME_PATH_ERRORS ? RF_PR_FAILED : RF_PR_ATTENTION;
+}
+
+int rf_pr_parse_able(const uint8_t *data, size_t bytes, struct rf_pr_able *able)
+{
+	memset(able, 0, sizeof(*able));
+	if (bytes < 8)
+		return -EPROTO;
+	able->aptpl = data[2] & 1;
+	able->types = data[3] & 0x80;
+	able->type = data[4] & 0x20;
+	return 0;
+}
+
+/* RESCAP of Identify Namespace; all zero: no reservations. */
+int rf_pr_parse_rescap(uint8_t rescap, struct rf_pr_able *able)
+{
+	*able = (struct rf_pr_able){
+		.types = true, .type = rescap & 0x08, .aptpl = rescap & 0x01};
+	return rescap ? 0 : -EOPNOTSUPP;
 }
 
 /*

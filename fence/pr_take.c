@@ -12,6 +12,9 @@
  * that a follower takes from time to time; a wrong guess costs a round, not safety,
  * because PREEMPT names the key.
  *
+ * The key says "not settled" until the answer to a takeover has been given: if this node
+ * goes away before, the next one knows that it cannot rely on what was done here.
+ *
  * Never: register-and-ignore, clear, and unregistering as the holder: with this type
  * the reservation would go with it and everybody could write.
  */
@@ -40,15 +43,18 @@ __attribute__((format(printf, 4, 5))) static void say(struct rf_pr_answer *a,
 	va_end(ap);
 }
 
+/* To be preempted. A test key is the doctor's: it must not outlive him as a registration
+ * that can write. */
 static bool older(const struct rf_pr *p, uint64_t key, uint64_t mine)
 {
-	return rf_pr_key_ours(key, p->tag) && rf_pr_key_epoch(key) < rf_pr_key_epoch(mine);
+	return rf_pr_key_test(key) ||
+	       (rf_pr_key_ours(key, p->tag) && rf_pr_key_epoch(key) < rf_pr_key_epoch(mine));
 }
 
 static bool there(const struct rf_pr_look *look, uint64_t key)
 {
 	for (unsigned i = 0; i < look->count; i++)
-		if (look->key[i] == key)
+		if (rf_pr_key_same(look->key[i], key))
 			return true;
 	return false;
 }
@@ -121,6 +127,13 @@ static bool move_key(struct rf_pr *p, unsigned path, uint64_t from, uint64_t min
 	return *s == RF_PR_OK;
 }
 
+/* A key of this node that may stand on a path, and may be replaced. */
+static bool own_before(const struct rf_pr *p, uint64_t key, uint64_t mine)
+{
+	return rf_pr_key_ours(key, p->tag) && rf_pr_key_node(key) == p->node &&
+	       rf_pr_key_epoch(key) <= rf_pr_key_epoch(mine) && key != mine;
+}
+
 /*
  * Own key on one path. An older key of this node is moved in place, which keeps the
  * reservation if it is the holder's. Only keys that are certainly older are named.
@@ -138,7 +151,7 @@ static bool register_path(struct rf_pr *p, unsigned path, uint64_t mine)
 	for (unsigned i = 0; p->seen_good && i < p->seen.count; i++) {
 		uint64_t key = p->seen.key[i];
 
-		if (older(p, key, mine) && rf_pr_key_node(key) == p->node && key != before &&
+		if (own_before(p, key, mine) && key != before &&
 		    move_key(p, path, key, mine, &s))
 			return true;
 	}
@@ -162,7 +175,8 @@ static unsigned register_all(struct rf_pr *p, uint64_t mine)
 static bool foreign(const struct rf_pr *p, uint64_t *key)
 {
 	for (unsigned i = 0; i < p->seen.count; i++)
-		if (!rf_pr_key_ours(p->seen.key[i], p->tag)) {
+		if (!rf_pr_key_ours(p->seen.key[i], p->tag) &&
+		    !rf_pr_key_test(p->seen.key[i])) {
 			*key = p->seen.key[i];
 			return true;
 		}
@@ -186,7 +200,8 @@ static bool may_go_on(struct rf_pr *p, uint64_t mine, struct rf_pr_answer *a)
 			continue;
 		if (rf_pr_key_epoch(key) > newest)
 			newest = rf_pr_key_epoch(key);
-		if (rf_pr_key_epoch(key) == rf_pr_key_epoch(mine) && key != mine) {
+		if (rf_pr_key_epoch(key) == rf_pr_key_epoch(mine) &&
+		    !rf_pr_key_same(key, mine)) {
 			say(a, RF_FENCE_FAILED, EBUSY,
 			    "node %u is registered with epoch %" PRIu64
 			    " too: two hosts with one node id, or two areas of one id?",
@@ -217,11 +232,11 @@ static bool may_go_on(struct rf_pr *p, uint64_t mine, struct rf_pr_answer *a)
 
 static bool alone(const struct rf_pr *p, uint64_t mine)
 {
-	if (!p->seen_good || !p->seen.held || p->seen.holder != mine ||
+	if (!p->seen_good || !p->seen.held || !rf_pr_key_same(p->seen.holder, mine) ||
 	    p->seen.type != RF_PR_REGISTRANTS_ONLY)
 		return false;
 	for (unsigned i = 0; i < p->seen.count; i++)
-		if (p->seen.key[i] != mine)
+		if (!rf_pr_key_same(p->seen.key[i], mine))
 			return false;
 	return p->seen.count > 0;
 }
@@ -231,6 +246,24 @@ static bool alone(const struct rf_pr *p, uint64_t mine)
 static void begin_grace(struct rf_pr *p)
 {
 	p->quiet_ms = p->ops->now_ms(p->dev) + p->grace_ms;
+}
+
+/*
+ * A key that was never settled, of somebody who went away (or of this node, before its
+ * fencer died): what it preempted may still have writes on their way, whatever becomes
+ * of the key itself. first: this takeover has not yet registered a key of its own.
+ */
+static void distrust(struct rf_pr *p, uint64_t mine, bool first)
+{
+	for (unsigned i = 0; i < p->seen.count; i++) {
+		uint64_t key = p->seen.key[i];
+
+		if (rf_pr_key_ours(key, p->tag) && key & RF_PR_UNSETTLED &&
+		    !rf_pr_key_same(key, p->held) && (first || !rf_pr_key_same(key, mine))) {
+			begin_grace(p);
+			return;
+		}
+	}
 }
 
 /* The abort counts only with its own good status. Without one the key may be gone
@@ -309,9 +342,9 @@ static void forget_moved(struct rf_pr *p, uint64_t mine, uint64_t before)
 		if (p->path[i].key == before)
 			return;
 	for (unsigned i = 0; i < p->seen.count; i++)
-		if (p->seen.key[i] == before)
+		if (rf_pr_key_same(p->seen.key[i], before)) /* may be settled since */
 			p->seen.key[i] = mine;
-	if (p->seen.holder == before)
+	if (rf_pr_key_same(p->seen.holder, before))
 		p->seen.holder = mine;
 }
 
@@ -383,7 +416,7 @@ static void taken(struct rf_pr *p, uint64_t mine, bool waited, struct rf_pr_answ
 	else
 		say(a, RF_FENCE_OK, 0, "reserved on %u of %u paths, commands=%u%s", good,
 		    p->paths, p->commands,
-		    waited ? "; an abort got no clear answer: waited the grace" : "");
+		    waited ? "; an abort has no clear answer: waited the grace" : "");
 }
 
 static void not_taken(struct rf_pr *p, struct rf_pr_answer *a)
@@ -419,6 +452,7 @@ static void take_rounds(struct rf_pr *p, uint64_t mine, struct rf_pr_answer *a)
 			step_back(p);
 			return;
 		}
+		distrust(p, mine, n == 0);
 		if (!round_of(p, mine))
 			break;
 		if (!alone(p, mine))
@@ -447,12 +481,12 @@ static bool fits(uint64_t epoch, struct rf_pr_answer *a)
 
 void rf_pr_take(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a)
 {
-	uint64_t mine = rf_pr_key(p->tag, p->node, epoch);
+	uint64_t mine = rf_pr_key(p->tag, p->node, epoch) | RF_PR_UNSETTLED;
 
 	a->epoch = epoch;
 	if (!fits(epoch, a))
 		return;
-	if (p->held == mine && p->ops->now_ms(p->dev) >= p->quiet_ms) {
+	if (rf_pr_key_same(p->held, mine) && p->ops->now_ms(p->dev) >= p->quiet_ms) {
 		say(a, RF_FENCE_OK, 0, "reserved"); /* checked from time to time */
 		return;
 	}
@@ -494,12 +528,14 @@ void rf_pr_verify(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a)
  */
 void rf_pr_leave(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a)
 {
-	uint64_t mine = rf_pr_key(p->tag, p->node, epoch);
+	uint64_t mine = rf_pr_key(p->tag, p->node, epoch), held = p->held;
 
 	a->epoch = epoch;
 	p->held = 0;
 	if (!find_paths(p, a))
 		return;
+	if (held & RF_PR_UNSETTLED)
+		register_all(p, held & ~RF_PR_UNSETTLED);
 	if (!look(p)) {
 		not_taken(p, a);
 		return;
@@ -534,17 +570,18 @@ static bool lost(struct rf_pr *p, struct rf_pr_answer *a)
 
 bool rf_pr_check(struct rf_pr *p, struct rf_pr_answer *a)
 {
-	uint64_t mine = p->held;
+	uint64_t mine = p->held & ~RF_PR_UNSETTLED;
 
 	if (!find_paths(p, a) || !look(p) || !mine)
 		return false; /* a path that is cut proves nothing */
-	if (!p->seen.held || p->seen.holder != mine)
+	if (!p->seen.held || !rf_pr_key_same(p->seen.holder, mine))
 		return lost(p, a);
 	for (unsigned i = 0; i < p->seen.count; i++)
 		if (rf_pr_key_ours(p->seen.key[i], p->tag) &&
 		    rf_pr_key_epoch(p->seen.key[i]) > rf_pr_key_epoch(mine))
 			return lost(p, a);
-	register_all(p, mine);
+	p->gaps = p->paths - register_all(p, mine); /* settled, with the first look after it */
+	p->held = mine;
 	preempt_older(p, mine); /* a stale one that registered late must not stay */
 	return false;
 }

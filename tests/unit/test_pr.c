@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Reservations against a simulated target with the odd answers that real ones were
- * seen to give. The target judges writes as "write exclusive, registrants only"
- * does, and keeps writes in flight, so that an abort can be told from none.
- */
+/* Reservations against a simulated target (pr_target.h). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,213 +8,15 @@
 
 #include <cmocka.h>
 
-#include "../../fence/pr.h"
+#include "pr_target.h"
 
 #define TAG 0x77
-#define NEXUS_MAX 16u
 #define GRACE_MS 500u
-
-static struct target {
-	uint64_t key[NEXUS_MAX]; /* registered by nexus, 0 = not */
-	bool in_flight[NEXUS_MAX];
-	int holder; /* nexus, -1 = none */
-	unsigned type;
-	/* odd ways */
-	unsigned attention[NEXUS_MAX]; /* unit attentions queued */
-	bool dead[NEXUS_MAX];
-	bool no_abort_illegal, no_abort_check, no_full, no_pr;
-	enum rf_pr_verb lie_verb; /* done, but this is reported */
-	enum rf_pr_status lie;
-	unsigned lies;
-	bool vague; /* conflicts are reported as any error */
-	uint64_t now_ms;
-	bool urgent;
-	/* something that happens just before the Nth command from now */
-	unsigned before;
-	void (*happens)(void);
-} t;
-
-/* One host: nexuses first..first+paths-1. */
-struct host {
-	unsigned first, paths;
-	uint64_t born; /* part of path ids: a path that came back is another */
-	struct rf_pr pr;
-	struct rf_pr_answer a;
-};
 
 static uint64_t key(uint32_t node, uint64_t epoch)
 {
 	return rf_pr_key(TAG, node, epoch);
 }
-
-static unsigned nexus_of(uint64_t id)
-{
-	return (unsigned)(id & 0xff);
-}
-
-/* ---- the target ---- */
-
-static void drop(unsigned nexus)
-{
-	t.key[nexus] = 0;
-	t.attention[nexus]++;
-}
-
-static enum rf_pr_status do_register(unsigned n, uint64_t old, uint64_t new)
-{
-	if (t.key[n] != old)
-		return RF_PR_CONFLICT;
-	if (!new &&t.holder == (int)n)
-		t.holder = -1; /* everybody can write now */
-	t.key[n] = new;
-	return RF_PR_OK;
-}
-
-static enum rf_pr_status do_reserve(unsigned n, uint64_t own)
-{
-	if (!own || t.key[n] != own || (t.holder >= 0 && t.holder != (int)n))
-		return RF_PR_CONFLICT;
-	t.holder = (int)n;
-	t.type = RF_PR_REGISTRANTS_ONLY;
-	return RF_PR_OK;
-}
-
-static enum rf_pr_status do_preempt(unsigned n, uint64_t own, uint64_t victim, bool abort)
-{
-	bool found = false, holder = false;
-
-	if (!own || !victim || t.key[n] != own)
-		return RF_PR_CONFLICT;
-	for (unsigned i = 0; i < NEXUS_MAX; i++) {
-		if (t.key[i] != victim)
-			continue;
-		found = true;
-		holder |= t.holder == (int)i;
-		if (abort)
-			t.in_flight[i] = false;
-		if (i != n)
-			drop(i);
-	}
-	if (holder) {
-		t.holder = (int)n;
-		t.type = RF_PR_REGISTRANTS_ONLY;
-	}
-	return found ? RF_PR_OK : RF_PR_CONFLICT;
-}
-
-static void happen(void)
-{
-	void (*what)(void) = t.happens;
-
-	if (!what || --t.before)
-		return;
-	t.happens = NULL;
-	what();
-}
-
-static enum rf_pr_status reach(unsigned n)
-{
-	happen();
-	if (t.no_pr)
-		return RF_PR_UNSUPPORTED;
-	if (t.dead[n])
-		return RF_PR_FAILED;
-	if (t.attention[n]) {
-		t.attention[n]--;
-		return RF_PR_ATTENTION;
-	}
-	return RF_PR_OK;
-}
-
-static enum rf_pr_status sim_command(void *dev, uint64_t id, enum rf_pr_verb verb, uint64_t own,
-				     uint64_t other)
-{
-	unsigned n = nexus_of(id);
-	enum rf_pr_status s = reach(n);
-
-	(void)dev;
-	if (s != RF_PR_OK)
-		return s;
-	switch (verb) {
-	case RF_PR_REGISTER:
-		s = do_register(n, own, other);
-		break;
-	case RF_PR_RESERVE:
-		s = do_reserve(n, own);
-		break;
-	case RF_PR_PREEMPT:
-		s = do_preempt(n, own, other, false);
-		break;
-	case RF_PR_PREEMPT_ABORT:
-		if (t.no_abort_illegal || t.no_abort_check)
-			return t.no_abort_illegal ? RF_PR_UNSUPPORTED : RF_PR_ATTENTION;
-		s = do_preempt(n, own, other, true);
-		break;
-	}
-	if (t.lies && t.lie_verb == verb) {
-		t.lies--;
-		return t.lie;
-	}
-	return t.vague && s == RF_PR_CONFLICT ? RF_PR_ATTENTION : s;
-}
-
-static enum rf_pr_status sim_look(void *dev, uint64_t id, struct rf_pr_look *look,
-				  unsigned *commands)
-{
-	enum rf_pr_status s = reach(nexus_of(id));
-
-	(void)dev;
-	*commands += t.no_full ? 2 : 1;
-	if (s != RF_PR_OK)
-		return s;
-	memset(look, 0, sizeof(*look));
-	look->counted = !t.no_full;
-	for (unsigned i = 0; i < NEXUS_MAX; i++)
-		if (t.key[i])
-			look->key[look->count++] = t.key[i];
-	if (t.holder >= 0) {
-		look->held = true;
-		look->holder = t.key[t.holder];
-		look->type = t.type;
-	}
-	return RF_PR_OK;
-}
-
-static int sim_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t err_bytes)
-{
-	struct host *h = dev;
-
-	if (!h->paths)
-		snprintf(err, err_bytes, "no path");
-	for (unsigned i = 0; i < h->paths; i++)
-		id[i] = h->born << 8 | (h->first + i);
-	return h->paths ? (int)h->paths : -ENODEV;
-}
-
-static uint64_t sim_now(void *dev)
-{
-	(void)dev;
-	return t.now_ms;
-}
-
-static void sim_rest(void *dev, unsigned ms)
-{
-	(void)dev;
-	t.now_ms += ms;
-}
-
-static bool sim_urgent(void *dev)
-{
-	(void)dev;
-	return t.urgent;
-}
-
-static const struct rf_pr_ops sim_ops = {.paths = sim_paths,
-					 .command = sim_command,
-					 .look = sim_look,
-					 .now_ms = sim_now,
-					 .rest = sim_rest,
-					 .urgent = sim_urgent};
 
 /* ---- hosts ---- */
 
@@ -238,21 +36,32 @@ static void host_start(struct host *h, uint32_t node, unsigned first, unsigned p
 static int begin(void **state)
 {
 	(void)state;
-	memset(&t, 0, sizeof(t));
-	t.holder = -1;
-	t.now_ms = 1000000;
+	sim_begin();
 	host_start(&a, 1, 0, 1);
 	host_start(&b, 2, 4, 1);
 	host_start(&c, 3, 8, 2);
 	return 0;
 }
 
-static enum rf_fence_result take(struct host *h, uint64_t epoch)
+static enum rf_fence_result take_only(struct host *h, uint64_t epoch)
 {
 	memset(&h->a, 0, sizeof(h->a));
 	h->a.result = RF_FENCE_FAILED;
 	rf_pr_take(&h->pr, epoch, &h->a);
 	return h->a.result;
+}
+
+/* As the fencer does: the next look, soon after, settles the key. */
+static enum rf_fence_result take(struct host *h, uint64_t epoch)
+{
+	enum rf_fence_result result = take_only(h, epoch);
+	unsigned commands = h->pr.commands;
+	struct rf_pr_answer ignored = {0};
+
+	if (result == RF_FENCE_OK && h->pr.held & RF_PR_UNSETTLED)
+		rf_pr_check(&h->pr, &ignored);
+	h->pr.commands = commands;
+	return result;
 }
 
 static bool check(struct host *h)
@@ -480,6 +289,70 @@ static void dead_paths(void **state)
 	assert_int_equal(take(&c, 8), RF_FENCE_FAILED);
 }
 
+/* ---- a takeover that nobody settled ---- */
+
+static uint64_t waited(struct host *h, uint64_t epoch)
+{
+	uint64_t since = t.now_ms;
+
+	assert_int_equal(take(h, epoch), RF_FENCE_OK);
+	assert_rules(h, epoch);
+	return t.now_ms - since;
+}
+
+static void settled_soon(void **state)
+{
+	(void)state;
+	assert_int_equal(take_only(&c, 5), RF_FENCE_OK);
+	assert_int_equal(t.key[8], key(3, 5) | RF_PR_UNSETTLED);
+	assert_int_equal(t.key[9], key(3, 5) | RF_PR_UNSETTLED);
+	assert_false(check(&c));
+	assert_rules(&c, 5);
+	take_only(&c, 6);
+	rf_pr_leave(&c.pr, 6, &c.a); /* at the latest */
+	assert_rules(&c, 6);
+	assert_int_equal(waited(&a, 7), 0);
+}
+
+/* b has preempted a, nobody knows what became of a's writes, and b dies in the grace. */
+static void dies_in_the_grace(void)
+{
+	begin(NULL);
+	take(&a, 5);
+	t.lie_verb = RF_PR_PREEMPT_ABORT;
+	t.lie = RF_PR_FAILED;
+	t.lies = 1;
+	t.urgent = true;
+	assert_int_equal(take(&b, 6), RF_FENCE_FAILED);
+	assert_int_equal(t.key[0], 0);
+	t.urgent = false;
+	host_start(&b, 2, 4, 1);
+}
+
+static void grace_outlives_its_fencer(void **state)
+{
+	(void)state;
+	dies_in_the_grace();
+	assert_true(waited(&b, 6) >= GRACE_MS); /* the same leadership, again */
+	dies_in_the_grace();
+	assert_true(waited(&b, 7) >= GRACE_MS);
+	dies_in_the_grace();
+	assert_true(waited(&c, 7) >= GRACE_MS); /* whoever is next */
+	/* c looked before b was there: what it preempts is not what it saw */
+	dies_in_the_grace();
+	host_start(&c, 3, 8, 2);
+	t.key[4] = 0;
+	t.key[0] = key(1, 5);
+	t.holder = 0;
+	check(&c);
+	t.key[0] = 0;
+	t.key[4] = key(2, 6) | RF_PR_UNSETTLED;
+	t.holder = 4;
+	assert_true(waited(&c, 7) >= GRACE_MS);
+	/* and nobody waits twice */
+	assert_int_equal(waited(&a, 8), 0);
+}
+
 /* ---- others ---- */
 
 static void newer_rules(void **state)
@@ -558,6 +431,18 @@ static void foreign_key(void **state)
 	t.now_ms += 5000;
 	assert_int_equal(take(&a, 5), RF_FENCE_FAILED);
 	assert_non_null(strstr(a.a.text, "too"));
+}
+
+/* The doctor's: harmless, and dropped. */
+static void test_key(void **state)
+{
+	(void)state;
+	t.key[15] = rf_pr_key_for_test(12345);
+	assert_int_equal(take(&a, 5), RF_FENCE_OK);
+	assert_rules(&a, 5);
+	t.key[15] = rf_pr_key_for_test(12345); /* tried while somebody leads */
+	assert_int_equal(take(&b, 6), RF_FENCE_OK);
+	assert_rules(&b, 6);
 }
 
 static void foreign_type(void **state)
@@ -680,10 +565,13 @@ int main(void)
 		TEST(target_without_full_status),
 		TEST(target_without_reservations),
 		TEST(dead_paths),
+		TEST(settled_soon),
+		TEST(grace_outlives_its_fencer),
 		TEST(newer_rules),
 		TEST(both_claim),
 		TEST(stale_claim_meanwhile),
 		TEST(foreign_key),
+		TEST(test_key),
 		TEST(foreign_type),
 		TEST(epoch_does_not_fit),
 		TEST(loser_notices),
