@@ -37,7 +37,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/doctor_disk.c \
 	tools/doctor_host.c \
 	tools/doctor_net.c \
-	tools/doctor_scsi.c \
+	tools/doctor_pr.c \
 	tools/field.c \
 	tools/field_table.c \
 	tools/format_plan.c \

@@ -23,6 +23,8 @@ static unsigned count[DOCTOR_VERDICTS];
 static const struct opt opts[] = {
 	{"config", "FILE", "configuration of this node; default " RF_CONFIG_PATH, OPT_TEXT,
 	 &config_path, NULL},
+	{"in-use", NULL, "try reservations also on a device that is in use", OPT_FLAG,
+	 &doctor.in_use, NULL},
 	{0},
 };
 

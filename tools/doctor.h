@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `ringfence doctor` looks at. Everything is read; nothing is written, armed,
- * registered or sent.
+ * What `ringfence doctor` looks at. Everything is read; nothing is written, armed or
+ * sent. Only with reservations a target's word is not enough: on a device that nobody
+ * uses, keys are registered for a moment.
  */
 #ifndef RF_TOOLS_DOCTOR_H
 #define RF_TOOLS_DOCTOR_H
@@ -26,6 +27,7 @@ struct doctor {
 	struct rf_config config;
 	struct ctl_status status;
 	bool daemon; /* status is filled */
+	bool in_use; /* reservations are tried also where keys are registered */
 	struct {
 		bool good; /* set and super may be used */
 		struct disk_set set;
@@ -35,7 +37,7 @@ struct doctor {
 /* doctor_disk.c: quorum disks, volumes, latencies */
 void doctor_disks(struct doctor *d);
 void doctor_volumes(struct doctor *d);
-/* doctor_scsi.c: what reservations the device of a volume really has */
+/* doctor_pr.c: what reservations the device of a volume really has */
 void doctor_reservations(struct doctor *d);
 /* doctor_net.c: interfaces, who hears whom */
 void doctor_network(struct doctor *d);

@@ -65,7 +65,7 @@ wrong '^FAIL key .*no-key' "s,^key-file = .*,key-file = $LAB/no-key,"
 lab_disk empty 16
 for fences in 'reservation, gate' 'gate, reservation'; do # both are looked at, in any order
 	wrong '^[A-Z]+ gate +dm-ringfence' "s/^fence = .*/fence = $fences/; s,^device = .*,device = $LAB_DEV,"
-	said '^FAIL reservation .*takes no SCSI commands'
+	said '^FAIL reservation .*no persistent reservations: command not known'
 done
 wrong "^FAIL area +$LAB_DEV: no ringfence area" "s,^area = .*,area = $LAB_DEV,"
 wrong "^FAIL device +$LAB/no-disk: No such file" "s,^area = .*,area = $LAB/no-disk,"
