@@ -37,6 +37,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/config_value.c \
 	daemon/decision.c \
 	daemon/guard.c \
+	daemon/guard_past.c \
 	daemon/guard_record.c \
 	daemon/helper.c \
 	daemon/figures.c \

@@ -39,6 +39,7 @@ static const char *const causes[] = {
 	[RF_CAUSE_GATE] = "gate",
 	[RF_CAUSE_SHUTDOWN] = "shutdown",
 	[RF_CAUSE_STOLEN] = "stolen",
+	[RF_CAUSE_WATCHDOG] = "watchdog",
 };
 
 static const char *const roles[] = {

@@ -209,12 +209,15 @@ int rf_guard_start(struct daemon *d)
 	struct rf_guard *g = &d->guard;
 	uint32_t wanted_s = timeout_s(d);
 	char err[RF_GUARD_TEXT_BYTES];
+	uint64_t unix_ns;
 	int rc;
 
 	g->dog.fd = -1;
 	read_boot(g->boot);
-	if (rf_guard_recall(RF_GUARD_RECORD, g->boot, g->last))
+	if (rf_guard_recall(RF_GUARD_RECORD, g->boot, g->last, &unix_ns)) {
 		rf_log(RF_LOG_WARNING, "this host was reset by watchdog: %s", g->last);
+		rf_guard_past(d, g->last, unix_ns);
+	}
 	if (d->config.watchdog == RF_WATCHDOG_OFF)
 		return RF_EXIT_YES;
 	rc = rf_watchdog_open(&g->dog, &rf_watchdog_kernel, device, wanted_s, hard, err,

@@ -40,8 +40,12 @@ bool rf_guard_safe(const struct rf_guard_volume *v, uint64_t now_ns,
 
 /* The record. Durable when it returns. 0 or -errno. */
 int rf_guard_record(const char *path, const char *boot, const char *text);
-/* What an earlier boot wrote down; false: nothing, or by this boot. */
-bool rf_guard_recall(const char *path, const char *boot, char text[RF_GUARD_TEXT_BYTES]);
+/* What an earlier boot wrote down, and when; false: nothing, or by this boot. */
+bool rf_guard_recall(const char *path, const char *boot, char text[RF_GUARD_TEXT_BYTES],
+		     uint64_t *unix_ns);
+/* Into the history, of the volume that `why` names: what ended its last leadership here.
+ * Before the nodes run. */
+void rf_guard_past(struct daemon *d, const char *why, uint64_t unix_ns);
 /* Lease and grace of the slowest area, in seconds as a watchdog counts, rounded up. */
 uint32_t rf_guard_timeout_s(uint32_t lease_ms, uint32_t grace_ms);
 

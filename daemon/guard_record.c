@@ -110,9 +110,11 @@ static void printable(char *text)
 			*text = '?';
 }
 
-bool rf_guard_recall(const char *path, const char *boot, char text[RF_GUARD_TEXT_BYTES])
+bool rf_guard_recall(const char *path, const char *boot, char text[RF_GUARD_TEXT_BYTES],
+		     uint64_t *unix_ns)
 {
 	char line[64 + RF_GUARD_TEXT_BYTES];
+	struct stat st = {0};
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t n;
 	char *space;
@@ -121,7 +123,9 @@ bool rf_guard_recall(const char *path, const char *boot, char text[RF_GUARD_TEXT
 	if (fd < 0)
 		return false;
 	n = read(fd, line, sizeof(line) - 1);
+	fstat(fd, &st);
 	close(fd);
+	*unix_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 	if (n <= 0)
 		return false;
 	line[n] = 0;

@@ -141,6 +141,11 @@ static void text_now(const struct past *p)
 
 static void text_rest(const struct past *p)
 {
+	for (unsigned n = 0; n < p->count; n++)
+		if (p->entry[n].end_cause == RF_CAUSE_WATCHDOG)
+			printf("epoch %" PRIu64 ", node %u: reset by watchdog: %s did not "
+			       "drain\n",
+			       p->entry[n].epoch, p->entry[n].owner, p->name);
 	if (p->lost)
 		printf("%" PRIu64 " epochs in between have no entry: claimed, but never led\n",
 		       p->lost);

@@ -274,7 +274,8 @@ enum rf_cause {
 	RF_CAUSE_GATE = 11,      /* gate could not be opened or shut by itself */
 	RF_CAUSE_SHUTDOWN = 12,  /* daemon ended */
 	RF_CAUSE_STOLEN = 13,    /* another life uses my slot */
-	RF_CAUSE_LAST = 13,
+	RF_CAUSE_WATCHDOG = 14,  /* did not drain: its host was reset; said by the next life */
+	RF_CAUSE_LAST = 14,
 };
 
 /* Ways of exclusion (PROTOCOL §7), as bits. */

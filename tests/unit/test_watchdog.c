@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -304,22 +305,24 @@ static void put_text(const char *path, const char *text)
 static void the_next_boot_reads_why(void **state)
 {
 	char dir[] = "/tmp/rf-watchdog.XXXXXX", path[64], why[RF_GUARD_TEXT_BYTES];
+	uint64_t when;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/lib/watchdog", dir);
-	assert_false(rf_guard_recall(path, "boot-b", why));
+	assert_false(rf_guard_recall(path, "boot-b", why, &when));
 	assert_int_equal(rf_guard_record(path, "boot-a", "vol0 did not drain"), 0);
 	assert_int_equal(rf_guard_record(path, "boot-a", "vol1 did not drain"), 0);
-	assert_true(rf_guard_recall(path, "boot-b", why));
+	assert_true(rf_guard_recall(path, "boot-b", why, &when));
 	assert_string_equal(why, "vol1 did not drain");
-	assert_false(rf_guard_recall(path, "boot-a", why)); /* no reset came */
+	assert_true(when / 1000000000u + 60 > (uint64_t)time(NULL));
+	assert_false(rf_guard_recall(path, "boot-a", why, &when)); /* no reset came */
 	put_text(path, "");
-	assert_false(rf_guard_recall(path, "boot-b", why));
+	assert_false(rf_guard_recall(path, "boot-b", why, &when));
 	put_text(path, "boot-a");
-	assert_false(rf_guard_recall(path, "boot-b", why));
+	assert_false(rf_guard_recall(path, "boot-b", why, &when));
 	put_text(path, "boot-a \033[2Jx");
-	assert_true(rf_guard_recall(path, "boot-b", why));
+	assert_true(rf_guard_recall(path, "boot-b", why, &when));
 	assert_string_equal(why, "?[2Jx");
 	unlink(path);
 	assert_int_equal(symlink("/dev/null", path), 0);

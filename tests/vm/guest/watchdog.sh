@@ -104,6 +104,8 @@ second() {
 	grep -q "^reset by watchdog: vol0 did not drain within" /tmp/status && ok "status says what happened" ||
 		{ not_ok "status does not say it"; cat /tmp/status; }
 	grep -q "^watchdog: soft" /tmp/status && ok "automatic takes a soft one and says so" || not_ok "soft?"
+	ringfence history /dev/vda | grep -q "^epoch [0-9]*, node 1: reset by watchdog: vol0 did not drain" &&
+		ok "history says what happened" || { not_ok "history does not say it"; ringfence history /dev/vda; }
 	kill -TERM $daemon
 	until_true 20000 gone || not_ok "does not end"
 	[ ! -e /var/lib/ringfence/watchdog ] && ok "a clean stop ends the story" || not_ok "the record stays"
