@@ -10,6 +10,7 @@
 
 #include "core/timing.h"
 #include "daemon.h"
+#include "fencers.h"
 #include "log.h"
 #include "reopen.h"
 
@@ -153,10 +154,7 @@ static void fence_died(void *owner, uint32_t volume)
 {
 	struct daemon *d = owner;
 
-	rf_log(RF_LOG_ERR,
-	       "fencer vol=%s died: nothing can be granted, revoked or evicted on this node "
-	       "any more; find out why, then restart ringfenced",
-	       d->config.volume[volume].name);
+	rf_fencers_died(d, volume);
 	set_can(d, volume, 0);
 }
 

@@ -40,6 +40,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/guard_past.c \
 	daemon/guard_record.c \
 	daemon/helper.c \
+	daemon/fencers.c \
 	daemon/figures.c \
 	daemon/fit.c \
 	daemon/identity.c \

@@ -27,6 +27,7 @@
 #include "node.h"
 
 struct daemon;
+struct rf_fencers;
 struct rf_reload;
 struct rf_reopen;
 
@@ -94,6 +95,7 @@ struct daemon {
 	struct rf_hooks *hooks;
 	struct rf_reload *reload;
 	struct rf_reopen *reopen;
+	struct rf_fencers *fencers;
 	struct rf_op control_op, hooks_op, signal_op, log_op;
 	struct rf_timer watchdog, leave, counters, service;
 	uint64_t watchdog_ns; /* the service manager's, not the device */

@@ -18,6 +18,7 @@
 #include "core/assert.h"
 #include "core/timing.h"
 #include "daemon.h"
+#include "fencers.h"
 #include "io/notify.h"
 #include "log.h"
 #include "pause.h"
@@ -284,8 +285,7 @@ static void attach(struct daemon *d)
 	rf_loop_poll(d->loop, &d->control_op, rf_control_fd(d->control));
 	rf_loop_poll(d->loop, &d->hooks_op, rf_hooks_fd(d->hooks));
 	rf_loop_poll(d->loop, &d->signal_op, d->signal_fd);
-	for (uint32_t i = 0; i < d->config.volumes; i++)
-		rf_fencer_attach(d->managed[i].fencer, d->loop);
+	rf_fencers_attach(d);
 	rf_reopen_attach(d);
 	rf_reload_attach(d);
 	d->counters = (struct rf_timer){.fire = rf_bind_counters, .owner = d};
@@ -338,8 +338,7 @@ static void end(struct daemon *d)
 	rf_hooks_stop(d->hooks);
 	rf_reopen_stop(d);
 	rf_reload_stop(d);
-	for (uint32_t i = 0; i < d->config.volumes; i++)
-		rf_fencer_stop(d->managed[i].fencer);
+	rf_fencers_stop(d);
 	rf_loop_close(d->loop);
 	rf_notify_close();
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "daemon.h"
-#include "helper.h"
+#include "fencers.h"
 #include "log.h"
 #include "reload.h"
 #include "reopen.h"
@@ -154,99 +154,7 @@ static int start_node(struct part *p, const char *socket, struct iovec *memory)
 		       : rf_give_up(RF_EXIT_CONFIG, "too many areas");
 }
 
-/* ---- fencers ---- */
-
-/* Settings, and for each way at most its name, six facts and the quorum disks. */
-#define ARGS_MAX (RF_CONFIG_SETTINGS_MAX + RF_CONFIG_FENCES_MAX * (RF_DISKS_MAX + 7))
-
-struct fencer_args {
-	char text[ARGS_MAX][RF_CONFIG_PATH_BYTES + 16];
-	char *argv[ARGS_MAX + 3];
-	unsigned n, texts;
-};
-
-__attribute__((format(printf, 2, 3))) static void fencer_arg(struct fencer_args *a,
-							     const char *format, ...)
-{
-	char *text = a->text[a->texts++];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(a->text[0]), format, ap);
-	va_end(ap);
-	a->argv[a->n++] = text;
-}
-
-static void gate_args(struct fencer_args *a, const struct daemon *d,
-		      const struct rf_config_volume *v)
-{
-	const struct rf_config_area *disks = &d->config.area[v->area];
-
-	fencer_arg(a, "name=%s", v->gate);
-	fencer_arg(a, "device=%s", v->device);
-	for (uint32_t k = 0; k < disks->disks; k++)
-		fencer_arg(a, "disk=%s", disks->disk[k]);
-}
-
-/* What each driver wants to know, see `ringfence-fencer --help`. */
-static void way_args(struct fencer_args *a, struct daemon *d, uint32_t i, const char *way)
-{
-	const struct rf_config_volume *v = &d->config.volume[i];
-	const struct managed *m = &d->managed[i];
-	const struct rf_super *super = &m->part->area.super;
-	char area[2 * RF_UUID_BYTES + 1];
-
-	for (uint32_t s = 0; s < v->settings; s++)
-		if (!strcmp(v->setting[s].fence, way))
-			fencer_arg(a, "%s=%s", v->setting[s].key, v->setting[s].value);
-	if (!strcmp(way, "gate"))
-		gate_args(a, d, v);
-	if (!strcmp(way, "target"))
-		fencer_arg(a, "key-file=%s", d->config.key_file);
-	if (!strcmp(way, "reservation")) {
-		fencer_arg(a, "device=%s", v->device);
-		fencer_arg(a, "grace-ms=%u", super->timing.grace_ms);
-	}
-	for (unsigned b = 0; b < RF_UUID_BYTES; b++)
-		snprintf(area + 2 * b, 3, "%02x", super->id.area[b]);
-	fencer_arg(a, "area=%s", area);
-	fencer_arg(a, "volume=%u", m->number);
-	fencer_arg(a, "node=%u", d->config.node);
-}
-
-/* One way: its driver itself. Several: the chain, which has a process for each. */
-static void fencer_args(struct fencer_args *a, struct daemon *d, uint32_t i)
-{
-	const struct rf_config_volume *v = &d->config.volume[i];
-	bool chain = v->fences > 1;
-
-	a->argv[a->n++] = (char *)rf_helper_path("ringfence-fencer");
-	if (chain)
-		a->argv[a->n++] = "chain";
-	for (uint32_t w = 0; w < v->fences; w++) {
-		const char *driver = strcmp(v->way[w], "expiry") ? v->way[w] : "none";
-
-		if (chain)
-			fencer_arg(a, "driver=%s", driver);
-		else
-			a->argv[a->n++] = (char *)driver;
-		if (strcmp(driver, "none"))
-			way_args(a, d, i, v->way[w]);
-	}
-}
-
-static int start_fencer(struct daemon *d, uint32_t i)
-{
-	struct rf_fencer_ops ops = rf_bind_fencer_ops;
-	struct fencer_args a = {.n = 0};
-	char err[512];
-
-	fencer_args(&a, d, i);
-	ops.owner = d;
-	if (rf_fencer_start(&d->managed[i].fencer, a.argv, i, &ops, err, sizeof(err)) != 0)
-		return rf_give_up(RF_EXIT_CONFIG, err);
-	return RF_EXIT_YES;
-}
+/* ---- helpers ---- */
 
 void rf_start_hooks_config(const struct rf_config *from, struct rf_hooks_config *to)
 {
@@ -280,9 +188,7 @@ static int start_helpers(struct daemon *d, const char *config_path)
 		code = rf_give_up(RF_EXIT_AGAIN, "the helpers that open devices and read the "
 						 "configuration cannot be forked");
 
-	for (uint32_t i = 0; i < d->config.volumes && !code; i++)
-		code = start_fencer(d, i);
-	return code;
+	return code ? code : rf_fencers_start(d);
 }
 
 /* ---- network, control socket ---- */

@@ -13,7 +13,8 @@
  *   STALE from anyone is the answer: a newer epoch rules there.
  *
  * A way counts only when verified: one that failed, died or does not answer in time
- * is taken out of what this fence can do, and the daemon hears it (HELLO again).
+ * is taken out of what this fence can do, and the daemon hears it (HELLO again). One
+ * that died is started again, later each time, and nothing of before is believed of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,9 @@
 /* A late "drained" still counts (PROTOCOL 8): longer than any driver takes. */
 #define DRAIN_MS 6000u
 #define STOP_MS 2500
+#define AGAIN_MS 500u /* doubled each time, up to */
+#define AGAIN_MAX_MS 64000u
+#define CALM_MS 120000u /* who lived that long begins anew */
 
 enum answer { WAITING, GOOD, BAD, OUT };
 
@@ -47,7 +51,9 @@ struct way {
 	int fd;
 	bool hello, weak, failed; /* failed: by its own word of no use here */
 	uint32_t can;
-	uint64_t granted; /* epoch, for those without a deadline */
+	uint64_t granted;           /* epoch, for those without a deadline */
+	uint64_t born_ms, again_ms; /* again: when to start it, 0 = it lives */
+	uint32_t wait_ms;
 	char name[16];
 };
 
@@ -353,6 +359,17 @@ static void take_hello(struct way *w, const struct rf_fence_reply *r)
 	hello();
 }
 
+static void again_later(struct way *w)
+{
+	uint64_t now = rf_fencer_now_ms();
+
+	if (!w->wait_ms || now - w->born_ms > CALM_MS)
+		w->wait_ms = AGAIN_MS;
+	else if (w->wait_ms < AGAIN_MAX_MS)
+		w->wait_ms *= 2;
+	w->again_ms = now + w->wait_ms;
+}
+
 /* Its part of everything open has failed. */
 static void way_died(unsigned i)
 {
@@ -363,6 +380,7 @@ static void way_died(unsigned i)
 	close(w->fd);
 	w->fd = -1;
 	w->granted = 0;
+	again_later(w);
 	hello();
 	for (unsigned k = 0; k < JOBS_MAX; k++) {
 		struct job *j = &chain.job[k];
@@ -402,6 +420,42 @@ static void from_way(unsigned i)
 	}
 }
 
+/* ---- a process for each ---- */
+
+static int start(struct way *w)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	w->pid = fork();
+	if (w->pid < 0)
+		return -errno;
+	if (!w->pid) {
+		if (dup2(fds[1], RF_FENCE_FD) < 0)
+			_exit(127);
+		execv("/proc/self/exe", w->argv);
+		_exit(127);
+	}
+	close(fds[1]);
+	w->fd = fds[0];
+	w->born_ms = rf_fencer_now_ms();
+	return 0;
+}
+
+static void start_again(struct way *w)
+{
+	waitpid(w->pid, NULL, WNOHANG);
+	w->again_ms = 0;
+	w->hello = w->failed = w->weak = false;
+	if (start(w)) {
+		again_later(w);
+		return;
+	}
+	fprintf(stderr, "ringfence-fencer: chain: the fencer of %s was started again\n",
+		w->name);
+}
+
 /* ---- time ---- */
 
 /* In order: who does not answer is passed over. All at once: what is there counts. */
@@ -424,6 +478,9 @@ static int next_ms(void)
 	for (unsigned k = 0; k < JOBS_MAX; k++)
 		if (chain.job[k].request.verb && chain.job[k].until_ms < least)
 			least = chain.job[k].until_ms;
+	for (unsigned i = 0; i < chain.ways; i++)
+		if (chain.way[i].again_ms && chain.way[i].again_ms < least)
+			least = chain.way[i].again_ms;
 	if (least == UINT64_MAX)
 		return -1;
 	return least > now ? (int)(least - now) : 0;
@@ -436,6 +493,9 @@ static void tick(void)
 	for (unsigned k = 0; k < JOBS_MAX; k++)
 		if (chain.job[k].request.verb && chain.job[k].until_ms <= now)
 			late(&chain.job[k]);
+	for (unsigned i = 0; i < chain.ways; i++)
+		if (chain.way[i].again_ms && chain.way[i].again_ms <= now)
+			start_again(&chain.way[i]);
 }
 
 /* ---- start and end ---- */
@@ -460,26 +520,6 @@ static int parse(char *const *params)
 		}
 	}
 	return chain.ways ? 0 : -EINVAL;
-}
-
-static int start(struct way *w)
-{
-	int fds[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
-		return -errno;
-	w->pid = fork();
-	if (w->pid < 0)
-		return -errno;
-	if (!w->pid) {
-		if (dup2(fds[1], RF_FENCE_FD) < 0)
-			_exit(127);
-		execv("/proc/self/exe", w->argv);
-		_exit(127);
-	}
-	close(fds[1]);
-	w->fd = fds[0];
-	return 0;
 }
 
 /* Their sockets end with ours: they revoke what they can, bounded. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,8 @@ struct rf_fencer {
 	struct asked asked[ASKED_MAX];
 	uint64_t next_id;
 	uint32_t volume;
-	pid_t pid;
+	pid_t pid; /* a child; 0 = adopted, */
+	int pidfd; /* then this is it */
 	int fd;
 };
 
@@ -39,7 +41,7 @@ extern char **environ;
 
 /* ---- starting ---- */
 
-static int spawn(struct rf_fencer *f, char *const *argv, int theirs)
+int rf_fencer_spawn(char *const *argv, int theirs, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -52,7 +54,7 @@ static int spawn(struct rf_fencer *f, char *const *argv, int theirs)
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	rc = posix_spawnp(&f->pid, argv[0], &files, &attr, argv, environ);
+	rc = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	return -rc;
@@ -73,8 +75,9 @@ int rf_fencer_start(struct rf_fencer **fencer, char *const *argv, uint32_t volum
 	f->ops = *ops;
 	f->volume = volume;
 	f->fd = pair[0];
+	f->pidfd = -1;
 	f->next_id = RF_FENCE_SHUT_ID + 1;
-	rc = spawn(f, argv, pair[1]);
+	rc = rf_fencer_spawn(argv, pair[1], &f->pid);
 	close(pair[1]);
 	if (rc) {
 		snprintf(err, n, "%s cannot be started: %s", argv[0], strerror(-rc));
@@ -216,6 +219,31 @@ void rf_fencer_attach(struct rf_fencer *f, struct rf_loop *loop)
 	rf_loop_poll(loop, &f->op, f->fd);
 }
 
+void rf_fencer_adopt(struct rf_fencer *f, int fd, int pidfd)
+{
+	if (f->fd >= 0) { /* there is one */
+		close(fd);
+		close(pidfd);
+		return;
+	}
+	if (f->pid)
+		waitpid(f->pid, NULL, WNOHANG);
+	f->pid = 0;
+	if (f->pidfd >= 0)
+		close(f->pidfd);
+	f->pidfd = pidfd;
+	f->fd = fd;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	rf_loop_poll(f->loop, &f->op, fd);
+}
+
+static bool gone(const struct rf_fencer *f)
+{
+	struct pollfd p = {.fd = f->pidfd, .events = POLLIN};
+
+	return f->pid ? waitpid(f->pid, NULL, WNOHANG) != 0 : poll(&p, 1, 0) != 0;
+}
+
 /* The loop has ended: a bounded wait, then the hard way. */
 void rf_fencer_stop(struct rf_fencer *f)
 {
@@ -223,14 +251,14 @@ void rf_fencer_stop(struct rf_fencer *f)
 		shutdown(f->fd, SHUT_RDWR); /* the ring may hold the file a while longer */
 		close(f->fd);
 	}
-	for (int ms = 0; ms < STOP_MS; ms += 10) {
-		if (waitpid(f->pid, NULL, WNOHANG) != 0) {
-			free(f);
-			return;
-		}
+	for (int ms = 0; ms < STOP_MS && !gone(f); ms += 10)
 		poll(NULL, 0, 10);
+	if (!gone(f) && f->pid) {
+		kill(f->pid, SIGKILL);
+		waitpid(f->pid, NULL, 0);
+	} else if (!f->pid) {
+		pidfd_send_signal(f->pidfd, SIGKILL, NULL, 0);
+		close(f->pidfd);
 	}
-	kill(f->pid, SIGKILL);
-	waitpid(f->pid, NULL, 0);
 	free(f);
 }

@@ -5,12 +5,13 @@
  * have a limit here, after which they count as failed. A late answer to a revoke is
  * still told: it says that nothing is in flight.
  *
- * A fencer that died is not started again while the daemon runs: its volume's
- * requests fail at once, the leadership ends, and the log says why. (A fork from
- * the loop would stall every other volume.)
+ * When one dies its volume's requests fail at once and the leadership ends, until
+ * somebody who may fork has started another one, which is adopted (fencers.h).
  */
 #ifndef RF_IO_FENCER_H
 #define RF_IO_FENCER_H
+
+#include <sys/types.h>
 
 #include "loop.h"
 
@@ -31,6 +32,10 @@ struct rf_fencer_ops {
 /* argv: program, driver, KEY=VALUE…, NULL. volume: given back in ops. */
 int rf_fencer_start(struct rf_fencer **fencer, char *const *argv, uint32_t volume,
 		    const struct rf_fencer_ops *ops, char *err, size_t err_bytes);
+/* The same, but only the process: `theirs` becomes its descriptor 3. 0 or -errno. */
+int rf_fencer_spawn(char *const *argv, int theirs, pid_t *pid);
+/* In the place of one that died: its socket, and a pidfd of it. Takes both. */
+void rf_fencer_adopt(struct rf_fencer *fencer, int fd, int pidfd);
 /* From now on answers are read by the loop. */
 void rf_fencer_attach(struct rf_fencer *fencer, struct rf_loop *loop);
 /* limit_ns: after that the core hears FAILED. 0, -EPIPE (dead), -EAGAIN (full). */

@@ -288,6 +288,28 @@ static void one_dies(void **state)
 	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
 }
 
+/* Started again, it is one of those that count, until it dies again; and later each time. */
+static void the_dead_come_back(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS | GATES, "eD", "g", NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		request(RF_FENCE_GRANT, 5 + i); /* kills it */
+		do
+			r = receive();
+		while (r.verb || r.can != GATES);
+		do
+			r = receive();
+		while (r.verb || r.can != (EVICTS | GATES));
+		request(RF_FENCE_EVICT, 7);
+		r = receive();
+		assert_int_equal(r.verb, RF_FENCE_EVICT);
+		assert_int_equal(r.result, RF_FENCE_OK);
+	}
+}
+
 /* All that can evict has died: the request fails and says why, and so does a HELLO. */
 static void all_died(void **state)
 {
@@ -347,14 +369,14 @@ int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_teardown(f, end)
 	const struct CMUnitTest tests[] = {
-		TEST(all_well),       TEST(next_way),
-		TEST(not_verified),   TEST(gate_refuses),
-		TEST(last_resort),    TEST(nothing_left),
-		TEST(stale_wins),     TEST(drained_by_the_gate),
-		TEST(not_drained),    TEST(one_dies),
-		TEST(one_hangs),      TEST(drains_slowly),
-		TEST(all_died),       TEST(one_cannot_start),
-		TEST(none_can_start),
+		TEST(all_well),           TEST(next_way),
+		TEST(not_verified),       TEST(gate_refuses),
+		TEST(last_resort),        TEST(nothing_left),
+		TEST(stale_wins),         TEST(drained_by_the_gate),
+		TEST(not_drained),        TEST(one_dies),
+		TEST(the_dead_come_back), TEST(one_hangs),
+		TEST(drains_slowly),      TEST(all_died),
+		TEST(one_cannot_start),   TEST(none_can_start),
 	};
 
 	if (argc > 1 && !strcmp(argv[0], "ringfence-fencer"))
