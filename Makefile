@@ -161,9 +161,9 @@ endif
 -include tests/bench/build.mk
 -include tests/coverage.mk
 
-# The core is freestanding (`make lint` reads its symbols): no call may be added
-# by the compiler's hardening.
-$(B)/obj/daemon/core/%.o: RF_PURE := -fno-stack-protector -U_FORTIFY_SOURCE
+# Core and format are freestanding (`make lint` reads their symbols): no call may be
+# added by the compiler's hardening.
+$(B)/obj/daemon/core/%.o $(B)/obj/daemon/format/%.o: RF_PURE := -fno-stack-protector -U_FORTIFY_SOURCE
 
 # ---- how things are made ----
 
@@ -300,7 +300,7 @@ help:
 	@echo 'check-fast     lint, unit and scenario tests'
 	@echo 'check          every test this machine can run'
 	@echo 'lint           structure, style, static analysis'
-	@echo 'coverage       lines and branches of the core that fast tests reach'
+	@echo 'coverage       lines and branches of core and format that fast tests reach'
 	@echo 'install        DESTDIR= PREFIX= SBINDIR= LIBEXECDIR= PLUGINDIR= …'
 	@echo 'deb            Debian packages, in build/deb'
 	@echo 'dist clean'

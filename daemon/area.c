@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "area.h"
-#include "core/timing.h"
+#include "format/timing.h"
 #include "identity.h"
 #include "log.h"
 

@@ -4,7 +4,7 @@
 #define RF_AREA_H
 
 #include "config.h"
-#include "core/codec.h"
+#include "format/codec.h"
 
 struct rf_area {
 	struct rf_super super;         /* of any good disk; disk_index means nothing here */

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/timing.h"
 #include "daemon.h"
 #include "fencers.h"
+#include "format/names.h"
+#include "format/timing.h"
 #include "log.h"
 #include "reopen.h"
 

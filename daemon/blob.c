@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "blob.h"
-#include "core/codec_bytes.h"
+#include "format/codec_bytes.h"
 
 uint32_t rf_blob_user_max(uint32_t payload_bytes)
 {

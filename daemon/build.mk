@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon: the pure core, then what moves bytes for it.
+# The daemon: format and core, both pure, then what moves bytes for them.
+
+$(eval $(call rf_archive,librf-format,\
+	daemon/format/codec_disk.c \
+	daemon/format/codec_meta.c \
+	daemon/format/codec_wire.c \
+	daemon/format/crc32c.c \
+	daemon/format/geometry.c \
+	daemon/format/names.c \
+	daemon/format/timing.c \
+))
 
 $(eval $(call rf_archive,librf-core,\
 	daemon/core/ballot.c \
 	daemon/core/beat.c \
 	daemon/core/campaign.c \
 	daemon/core/claim.c \
-	daemon/core/codec_disk.c \
-	daemon/core/codec_meta.c \
-	daemon/core/codec_wire.c \
 	daemon/core/commit.c \
 	daemon/core/core.c \
-	daemon/core/crc32c.c \
 	daemon/core/exclusion.c \
-	daemon/core/geometry.c \
 	daemon/core/join.c \
 	daemon/core/lead.c \
 	daemon/core/lease.c \
 	daemon/core/op.c \
 	daemon/core/peers.c \
 	daemon/core/quorum.c \
-	daemon/core/timing.c \
 	daemon/core/view.c \
 	daemon/core/wake.c \
 ))
@@ -49,6 +53,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/keep_disk.c \
 	daemon/life.c \
 	daemon/log.c \
+	daemon/log_decision.c \
 	daemon/main.c \
 	daemon/metrics.c \
 	daemon/node.c \
@@ -77,4 +82,4 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/io/seal.c \
 	daemon/io/tree.c \
 	daemon/io/watchdog.c \
-,librf-core librf-blob librf-key,liburing libsodium inih))
+,librf-core librf-format librf-blob librf-key,liburing libsodium inih))

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/codec.h"
+#include "format/codec.h"
 
 #define RF_CONFIG_PATH "/etc/ringfence/ringfence.conf"
 #define RF_CONFIG_PATH_BYTES 256u

@@ -25,12 +25,6 @@ const char *rf_decision_name(uint32_t code); /* a constant */
 char rf_decision_level(uint32_t code);
 /* What it means and, for w and e, what to do. A constant. */
 const char *rf_decision_words(uint32_t code);
-/* Constants; "unknown" for a value that does not exist. */
-const char *rf_cause_word(uint32_t cause);
-const char *rf_role_word(uint32_t role);
-/* By bit: how a node was excluded. */
-#define RF_WAYS 4u
-extern const char *const rf_way_words[RF_WAYS];
 /* Ways as words joined by '+', "none" for 0. */
 void rf_ways_words(char *out, size_t bytes, uint32_t ways);
 

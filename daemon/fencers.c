@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/timing.h"
 #include "daemon.h"
 #include "fencers.h"
+#include "format/timing.h"
 #include "helper.h"
 #include "log.h"
 

@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 
-#include "core/timing.h"
 #include "daemon.h"
+#include "format/timing.h"
 #include "log.h"
 
 #define GOOD_AGAIN 12u /* looks */

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/timing.h"
 #include "daemon.h"
+#include "format/timing.h"
 #include "log.h"
 
 #define DEVICE_DEFAULT "/dev/watchdog0"

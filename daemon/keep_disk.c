@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/timing.h"
 #include "daemon.h"
+#include "format/timing.h"
 #include "keep.h"
 
 #define OP_MINE 0x80000000u /* operations of the core are small numbers */

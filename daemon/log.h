@@ -16,10 +16,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "decision.h"
-
 #define RF_LOG_RING_BYTES 65536u
 #define RF_LOG_LINE_BYTES 1024u
+
+struct rf_decision; /* of the core */
 
 enum rf_log_level { /* syslog's numbers */
 		    RF_LOG_ERR = 3,

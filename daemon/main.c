@@ -15,10 +15,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "core/assert.h"
-#include "core/timing.h"
 #include "daemon.h"
 #include "fencers.h"
+#include "format/assert.h"
+#include "format/timing.h"
 #include "io/notify.h"
 #include "log.h"
 #include "pause.h"

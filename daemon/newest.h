@@ -9,7 +9,7 @@
 #ifndef RF_NEWEST_H
 #define RF_NEWEST_H
 
-#include "core/codec.h"
+#include "format/codec.h"
 
 struct rf_newest {
 	uint64_t epoch, version; /* 0, 0: nothing was ever committed */

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/assert.h"
+#include "format/assert.h"
 #include "node.h"
 
 struct rf_node {

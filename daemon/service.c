@@ -7,9 +7,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/timing.h"
 #include "daemon.h"
-#include "decision.h"
+#include "format/names.h"
+#include "format/timing.h"
 #include "io/notify.h"
 #include "service.h"
 #include "status.h"

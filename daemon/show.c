@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/timing.h"
 #include "daemon.h"
+#include "format/timing.h"
 #include "io/notify.h"
 #include "log.h"
 #include "pause.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/timing.h"
+#include "format/timing.h"
 #include "status.h"
 
 static void head(struct rf_ctl_head *h, uint16_t kind)

@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/timing.h"
 #include "daemon.h"
 #include "decision.h"
+#include "format/names.h"
+#include "format/timing.h"
 #include "log.h"
 
 #define ASK_AGAIN_NS 2000000000u

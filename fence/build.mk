@@ -13,7 +13,7 @@ $(eval $(call rf_archive,librf-nbd,\
 $(eval $(call rf_plugin,nbdkit-ringfence-plugin,\
 	fence/nbd/plugin.c fence/nbd/export.c fence/nbd/volume.c fence/nbd/data.c \
 	fence/nbd/refuse.c fence/nbd/stat.c,\
-	librf-nbd librf-key librf-core,nbdkit libsodium))
+	librf-nbd librf-key librf-format,nbdkit libsodium))
 
 # nbdkit_* come from the server that loads it.
 $(B)/lib/nbdkit-ringfence-plugin.so: private LDLIBS += -Wl,-z,undefs
@@ -22,4 +22,4 @@ $(eval $(call rf_program,ringfence-fencer,\
 	fence/fencer.c fence/driver.c fence/params.c fence/none.c fence/target.c fence/link.c \
 	fence/gate.c fence/gate_dm.c fence/gate_table.c fence/pr.c fence/pr_dev.c \
 	fence/chain.c,\
-	librf-pr librf-key librf-nbd librf-core,libnbd libsodium devmapper))
+	librf-pr librf-key librf-nbd librf-format,libnbd libsodium devmapper))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How much of the core the fast tests reach: lines and branches, by gcov.
+# How much of core and format the fast tests reach: lines and branches, by gcov.
 #
 #   make coverage                  a build of its own (build/coverage), then a table
 #   make coverage COVERAGE_SEEDS=1..2000
@@ -10,8 +10,8 @@ COVERAGE_SEEDS ?= 1..300
 COVERAGE_TESTS := crc32c geometry timing records content wire claim core nbd-judge
 
 ifeq ($(VARIANT),coverage)
-# The core alone is measured; unoptimized, so that a branch is one of the source.
-$(B)/obj/daemon/core/%.o: CFLAGS += --coverage -O0
+# They alone are measured; unoptimized, so that a branch is one of the source.
+$(B)/obj/daemon/core/%.o $(B)/obj/daemon/format/%.o: CFLAGS += --coverage -O0
 LDFLAGS += --coverage
 
 .PHONY: coverage-run

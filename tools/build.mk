@@ -72,13 +72,12 @@ $(eval $(call rf_program,ringfence,\
 	daemon/config.c \
 	daemon/config_check.c \
 	daemon/config_value.c \
-	daemon/decision.c \
 	daemon/helper.c \
 	daemon/identity.c \
 	daemon/line.c \
 	daemon/io/tree.c \
 	daemon/log.c \
-,librf-core librf-blob librf-key,json-c smartcols blkid libsodium inih))
+,librf-format librf-blob librf-key,json-c smartcols blkid libsodium inih))
 
 $(eval $(call rf_program,ringfence-exporter,\
 	tools/ctl.c \
@@ -93,9 +92,9 @@ $(eval $(call rf_test,cli,\
 	tools/opt.c \
 	tools/proposal.c \
 	tools/record.c \
-,librf-core,))
+,librf-format,))
 
 $(eval $(call rf_test,victim,\
 	tests/unit/test_victim.c \
 	tools/victim.c \
-,librf-core,))
+,librf-format,))

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "config.h"
-#include "core/timing.h"
+#include "format/timing.h"
 #include "mailbox.h"
 #include "out.h"
 #include "tool.h"

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/timing.h"
 #include "format.h"
+#include "format/timing.h"
 #include "tool.h"
 
 #define HISTORY_DEFAULT 64u

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "decision.h"
+#include "format/names.h"
 #include "out.h"
 #include "past.h"
 #include "tool.h"

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "ctl.h"
-#include "decision.h"
+#include "format/names.h"
 #include "job.h"
 #include "tool.h"
 

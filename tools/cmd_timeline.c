@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decision.h"
+#include "format/names.h"
 #include "out.h"
 #include "timeline.h"
 #include "tool.h"

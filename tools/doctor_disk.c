@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "core/timing.h"
 #include "doctor.h"
+#include "format/timing.h"
 #include "inequality.h"
 #include "line.h"
 #include "tool.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/codec.h"
-#include "decision.h"
 #include "field.h"
+#include "format/codec.h"
+#include "format/names.h"
 #include "out.h"
 #include "record.h"
 #include "words.h"

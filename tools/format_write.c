@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/timing.h"
 #include "format.h"
+#include "format/timing.h"
 #include "tool.h"
 
 #define MEASURE_WRITES 16u

@@ -3,7 +3,7 @@
 #ifndef RF_TOOLS_INEQUALITY_H
 #define RF_TOOLS_INEQUALITY_H
 
-#include "core/timing.h"
+#include "format/timing.h"
 
 #define INEQUALITY_BYTES 160
 

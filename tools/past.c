@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decision.h"
+#include "format/names.h"
 #include "past.h"
 #include "tool.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/timing.h"
+#include "format/timing.h"
 
 #define PROPOSAL_HEADROOM 2u /* a bad day is that much slower than what was measured */
 

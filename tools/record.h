@@ -6,7 +6,7 @@
 #ifndef RF_TOOLS_RECORD_H
 #define RF_TOOLS_RECORD_H
 
-#include "core/codec.h"
+#include "format/codec.h"
 
 struct record {
 	enum rf_kind kind;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assert.h"
+#include "format/assert.h"
 #include "tool.h"
 
 struct tool tool = {.socket = RF_CTL_PATH, .color = "auto"};

@@ -2,7 +2,7 @@
 /* Rows and events of the control socket as JSON objects. */
 #include <inttypes.h>
 
-#include "decision.h"
+#include "format/names.h"
 #include "out.h"
 #include "ringfence/fence.h"
 #include "rows.h"

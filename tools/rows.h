@@ -3,8 +3,8 @@
 #ifndef RF_TOOLS_ROWS_H
 #define RF_TOOLS_ROWS_H
 
-#include "core/codec.h"
 #include "ctl.h"
+#include "format/codec.h"
 
 struct json_object;
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decision.h"
+#include "format/names.h"
 #include "timeline.h"
 #include "words.h"
 

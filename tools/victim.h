@@ -11,7 +11,7 @@
 #ifndef RF_TOOLS_VICTIM_H
 #define RF_TOOLS_VICTIM_H
 
-#include "core/codec.h"
+#include "format/codec.h"
 
 enum victim_way {
 	VICTIM_WAITING = 0,

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/timing.h"
-#include "decision.h"
+#include "format/names.h"
+#include "format/timing.h"
 #include "inequality.h"
 #include "out.h"
 #include "ringfence/control.h"

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/codec.h"
+#include "format/codec.h"
 
 struct json_object;
 

@@ -18,7 +18,7 @@
 #ifndef RF_CORE_CORE_H
 #define RF_CORE_CORE_H
 
-#include "codec.h"
+#include "format/codec.h"
 #include "ringfence/control.h"
 #include "ringfence/fence.h"
 

@@ -11,9 +11,9 @@
 #ifndef RF_CORE_STATE_H
 #define RF_CORE_STATE_H
 
-#include "assert.h"
 #include "core.h"
-#include "timing.h"
+#include "format/assert.h"
+#include "format/timing.h"
 
 #define DISK_BIT(d) ((uint8_t)(1u << (d)))
 

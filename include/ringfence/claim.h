@@ -6,7 +6,7 @@
  * Compiled alike by the kernel gate, the target plugin, the daemon's core, the
  * tool and the simulator. No libc, no allocation, no side effect. The kernel
  * module defines RF_CRC32C(p, len) to its own CRC32C before including this;
- * in user space it is rf_crc32c() of daemon/core/crc32c.c.
+ * in user space it is rf_crc32c() of daemon/format/crc32c.c.
  */
 #ifndef RINGFENCE_CLAIM_H
 #define RINGFENCE_CLAIM_H

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # End to end: real daemons in network namespaces, a loop device, the target.
 
-$(eval $(call rf_program,rf-writer,tests/lib/writer.c tests/lib/outlet-nbd.c,librf-key librf-core,libnbd libsodium))
-$(eval $(call rf_program,rf-check,tests/lib/check.c tests/lib/medium.c,librf-core,))
-$(eval $(call rf_program,rf-gap,tests/lib/gap.c,librf-core,))
-$(eval $(call rf_program,rf-seed,tests/lib/seed.c,librf-core,))
+$(eval $(call rf_program,rf-writer,tests/lib/writer.c tests/lib/outlet-nbd.c,librf-key librf-format,libnbd libsodium))
+$(eval $(call rf_program,rf-check,tests/lib/check.c tests/lib/medium.c,librf-format,))
+$(eval $(call rf_program,rf-gap,tests/lib/gap.c,librf-format,))
+$(eval $(call rf_program,rf-seed,tests/lib/seed.c,librf-format,))
 $(eval $(call rf_program,rf-mark,tests/lib/mark.c,,))
 
 # Not a plugin of anybody, and not installed.

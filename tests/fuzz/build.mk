@@ -10,13 +10,13 @@ FUZZERS := fuzz_config fuzz_control fuzz_core fuzz_datagram fuzz_message fuzz_na
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -Iinclude -Idaemon -D_GNU_SOURCE \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 # A fuzzer's sources and libraries, by its name.
-FUZZ_CODEC := daemon/core/codec_disk.c daemon/core/codec_meta.c daemon/core/codec_wire.c \
-	daemon/core/crc32c.c daemon/core/geometry.c daemon/core/timing.c
+FUZZ_CODEC := daemon/format/codec_disk.c daemon/format/codec_meta.c daemon/format/codec_wire.c \
+	daemon/format/crc32c.c daemon/format/geometry.c daemon/format/timing.c
 FUZZ_SRC_fuzz_config := daemon/config.c daemon/config_check.c daemon/config_value.c $(FUZZ_CODEC)
 FUZZ_LIB_fuzz_config := -linih
 FUZZ_SRC_fuzz_control := daemon/io/control.c daemon/io/control_keep.c \
 	daemon/io/control_tell.c daemon/io/listen.c
-FUZZ_SRC_fuzz_core := $(wildcard daemon/core/*.c)
+FUZZ_SRC_fuzz_core := $(wildcard daemon/core/*.c) $(FUZZ_CODEC)
 FUZZ_SRC_fuzz_datagram := daemon/io/seal.c
 FUZZ_LIB_fuzz_datagram := -lsodium
 FUZZ_SRC_fuzz_message := $(FUZZ_CODEC)
@@ -30,7 +30,8 @@ SECONDS ?= 60
 
 define rf_fuzzer
 $$(FUZZ_DIR)/$(1): tests/fuzz/$(1).c tests/fuzz/fuzz.h $$(FUZZ_SRC_$(1)) \
-		$$(wildcard daemon/*.h daemon/core/*.h daemon/core/*.def daemon/io/*.h \
+		$$(wildcard daemon/*.h daemon/core/*.h daemon/core/*.def daemon/format/*.h \
+			daemon/io/*.h \
 			fence/nbd/*.h include/ringfence/*.h)
 	$$(call say,FUZZ,$$@)
 	@mkdir -p $$(@D)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config.h"
-#include "core/assert.h"
+#include "format/assert.h"
 #include "fuzz.h"
 
 void rf_assert_failed(const char *what, const char *file, int line)

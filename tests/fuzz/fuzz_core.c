@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assert.h"
 #include "core/core.h"
-#include "core/timing.h"
+#include "format/assert.h"
+#include "format/timing.h"
 #include "fuzz.h"
 
 #define NODES 3u

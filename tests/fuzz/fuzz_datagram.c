@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assert.h"
+#include "format/assert.h"
 #include "fuzz.h"
 #include "io/seal.h"
 

@@ -19,9 +19,9 @@
 #include "../../fence/nbd/claimread.h"
 #include "../../fence/nbd/latch.h"
 #include "../../fence/nbd/quorum.h"
-#include "core/assert.h"
-#include "core/codec.h"
-#include "core/timing.h"
+#include "format/assert.h"
+#include "format/codec.h"
+#include "format/timing.h"
 #include "fuzz.h"
 
 #define NODES 3u

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/assert.h"
-#include "core/codec.h"
+#include "format/assert.h"
+#include "format/codec.h"
 #include "fuzz.h"
 
 void rf_assert_failed(const char *what, const char *file, int line)

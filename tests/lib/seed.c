@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/assert.h"
-#include "core/codec.h"
+#include "format/assert.h"
+#include "format/codec.h"
 
 union any {
 	struct rf_slot slot;

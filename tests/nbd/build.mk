@@ -3,13 +3,13 @@
 
 $(eval $(call rf_test,nbd-key,tests/nbd/key.c,librf-key,libsodium))
 $(eval $(call rf_test,nbd-latch,tests/nbd/latch.c,librf-nbd))
-$(eval $(call rf_test,nbd-judge,tests/nbd/judge.c,librf-nbd librf-core,libsodium))
+$(eval $(call rf_test,nbd-judge,tests/nbd/judge.c,librf-nbd librf-format,libsodium))
 $(eval $(call rf_test,nbd-switch,tests/nbd/switch.c tests/nbd/lab.c,\
-	librf-core librf-key,libnbd libsodium))
+	librf-format librf-key,libnbd libsodium))
 $(eval $(call rf_test,nbd-quorum,tests/nbd/quorum.c tests/nbd/lab.c,\
-	librf-core librf-key,libnbd libsodium))
+	librf-format librf-key,libnbd libsodium))
 $(eval $(call rf_test,nbd-fencer,tests/nbd/fencer.c tests/nbd/lab.c,\
-	librf-core librf-key,libnbd libsodium))
+	librf-format librf-key,libnbd libsodium))
 
 # What the tests start, and the shim that makes a disk slow.
 $(B)/tests/nbd-switch $(B)/tests/nbd-quorum $(B)/tests/nbd-fencer: \

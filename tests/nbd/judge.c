@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../../fence/nbd/quorum.h"
-#include "core/codec.h"
+#include "format/codec.h"
 
 #define ROUNDS 300000u
 

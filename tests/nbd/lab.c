@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/assert.h"
-#include "core/timing.h"
+#include "format/assert.h"
+#include "format/timing.h"
 
 void rf_assert_failed(const char *what, const char *file, int line)
 {

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <sys/types.h>
 
-#include "core/codec.h"
+#include "format/codec.h"
 #include "ringfence/key.h"
 
 #define LAB_NODES 4u

@@ -10,7 +10,7 @@ $(eval $(call rf_program,rf-scenario,\
 	tests/scenario/pattern.c \
 	tests/scenario/record.c \
 	tests/scenario/run.c \
-	tests/scenario/words.c,librf-sim librf-core,libsodium))
+	tests/scenario/words.c,librf-sim librf-core librf-format,libsodium))
 
 .PHONY: check-scenario check-scenario-kills
 check-scenario: $(B)/bin/rf-scenario

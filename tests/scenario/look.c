@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "decision.h"
+#include "format/names.h"
 #include "scenario.h"
 
 void listen(void *listener, struct host *h, const struct rf_decision *d)

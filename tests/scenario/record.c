@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "decision.h"
+#include "format/names.h"
 #include "scenario.h"
 
 struct place {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/timing.h"
+#include "format/timing.h"
 #include "random.h"
 
 #define MS RF_MS_NS

@@ -45,7 +45,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/codec.h"
+#include "format/codec.h"
 
 enum fault {
 	F_KILL,       /* the daemon's process dies between two events */

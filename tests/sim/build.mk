@@ -28,7 +28,7 @@ RF_SIM_SOURCES := \
 	tests/sim/world.c
 
 $(eval $(call rf_archive,librf-sim,$(RF_SIM_SOURCES),libsodium))
-$(eval $(call rf_program,rf-sim,tests/sim/main.c,librf-sim librf-core,libsodium))
+$(eval $(call rf_program,rf-sim,tests/sim/main.c,librf-sim librf-core librf-format,libsodium))
 
 SEEDS ?= 1..2000
 JOBS ?= 2

@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/timing.h"
 #include "decision.h"
+#include "format/timing.h"
 #include "io/seal.h"
 #include "node.h"
 

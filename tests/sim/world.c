@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assert.h"
+#include "format/assert.h"
 #include "oracle.h"
 #include "sim.h"
 

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "core/assert.h"
-#include "core/codec.h"
-#include "core/timing.h"
+#include "format/assert.h"
+#include "format/codec.h"
+#include "format/timing.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

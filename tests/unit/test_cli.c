@@ -24,7 +24,7 @@
 #include "../../tools/proposal.h"
 #include "../../tools/record.h"
 #include "../../tools/tool.h"
-#include "core/assert.h"
+#include "format/assert.h"
 
 struct tool tool = {.color = "auto", .quiet = true};
 

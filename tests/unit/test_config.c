@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "config.h"
-#include "core/assert.h"
+#include "format/assert.h"
 
 void rf_assert_failed(const char *what, const char *file, int line)
 {

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "core/timing.h"
+#include "format/timing.h"
 #include "support.h"
 
 #define STRIDE 4096u

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "io/notify.h"
+#include "decision.h"
 #include "log.h"
 
 static char dir[64], path[96], content[2 * RF_LOG_RING_BYTES];

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "../../tools/victim.h"
-#include "core/assert.h"
-#include "core/timing.h"
+#include "format/assert.h"
+#include "format/timing.h"
 
 void rf_assert_failed(const char *what, const char *file, int line)
 {

@@ -16,7 +16,7 @@ CHECK_LEVELS += check-vm-quick
 .PHONY: check-san check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
 vm_static = $(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
 
-$(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-core.a
+$(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-format.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	@$(vm_static)

@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/codec.h"
+#include "format/codec.h"
 #include "ringfence/fence.h"
 
 #define BLOCK 4096u

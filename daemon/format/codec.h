@@ -7,8 +7,8 @@
  * (claim.h), every count, every enum and every reserved code word, and leave
  * *out untouched unless they return RF_RECORD_OK (messages: 0).
  */
-#ifndef RF_CORE_CODEC_H
-#define RF_CORE_CODEC_H
+#ifndef RF_FORMAT_CODEC_H
+#define RF_FORMAT_CODEC_H
 
 #include <stdbool.h>
 #include <stddef.h>

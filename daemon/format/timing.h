@@ -25,8 +25,8 @@
  *   hold <= L         held writes do not outlive the peers' patience
  *   slot timeout >= 2*HB, in-flight >= L, drift <= 10 %, all positive
  */
-#ifndef RF_CORE_TIMING_H
-#define RF_CORE_TIMING_H
+#ifndef RF_FORMAT_TIMING_H
+#define RF_FORMAT_TIMING_H
 
 #include "codec.h"
 

@@ -6,8 +6,8 @@
  * at its deadline, peers exclude us. The hook is supplied by whoever links the
  * core (daemon: log and abort; simulator: print seed and trace).
  */
-#ifndef RF_CORE_ASSERT_H
-#define RF_CORE_ASSERT_H
+#ifndef RF_FORMAT_ASSERT_H
+#define RF_FORMAT_ASSERT_H
 
 __attribute__((noreturn)) void rf_assert_failed(const char *what, const char *file, int line);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Helpers that only the codec's own files use: little-endian stores and records. */
-#ifndef RF_CORE_CODEC_BYTES_H
-#define RF_CORE_CODEC_BYTES_H
+#ifndef RF_FORMAT_CODEC_BYTES_H
+#define RF_FORMAT_CODEC_BYTES_H
 
 #include <string.h>
 
