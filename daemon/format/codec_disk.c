@@ -283,27 +283,18 @@ static struct place epoch_place(uint32_t volume)
 	return (struct place){.kind = RF_KIND_EPOCH, .volume = volume};
 }
 
-static bool epoch_ok(const struct rf_epoch *e, const struct rf_area_id *id)
-{
-	if (e->state == RF_EPOCH_NONE)
-		return !e->epoch && !e->owner && !e->incarnation;
-	if (e->state != RF_EPOCH_CLAIMED && e->state != RF_EPOCH_RELEASED)
-		return false;
-	return e->epoch && e->incarnation && node_exists(id, e->owner);
-}
-
 void rf_epoch_encode(void *record, const struct rf_area_id *id, uint32_t volume,
 		     const struct rf_epoch *in)
 {
 	struct rf_disk_epoch *d = record;
 
-	rf_assert(epoch_ok(in, id));
 	rf_record_begin(record, id, epoch_place(volume), in->seq);
 	d->epoch = put64(in->epoch);
 	d->incarnation = put64(in->incarnation);
 	d->owner = put32(in->owner);
 	d->state = put32(in->state);
 	d->unix_ns = put64(in->unix_ns);
+	rf_assert(rf_epoch_sane(d, id->nodes));
 	rf_record_seal(record);
 }
 
@@ -312,11 +303,12 @@ enum rf_record_verdict rf_epoch_decode(const void *record, const struct rf_area_
 {
 	const struct rf_disk_epoch *d = record;
 	enum rf_record_verdict verdict = rf_record_open(record, id, epoch_place(volume));
-	struct rf_epoch e;
 
 	if (verdict != RF_RECORD_OK)
 		return verdict;
-	e = (struct rf_epoch){
+	if (!rf_epoch_sane(d, id->nodes))
+		return RF_RECORD_BAD_VERSION;
+	*out = (struct rf_epoch){
 		.seq = rf_get64(d->h.seq),
 		.epoch = rf_get64(d->epoch),
 		.incarnation = rf_get64(d->incarnation),
@@ -324,9 +316,6 @@ enum rf_record_verdict rf_epoch_decode(const void *record, const struct rf_area_
 		.owner = rf_get32(d->owner),
 		.state = rf_get32(d->state),
 	};
-	if (!epoch_ok(&e, id))
-		return RF_RECORD_BAD_VERSION;
-	*out = e;
 	return RF_RECORD_OK;
 }
 

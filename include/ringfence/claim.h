@@ -89,6 +89,18 @@ static inline enum rf_record_verdict rf_record_check(const void *record,
 	return RF_RECORD_OK;
 }
 
+/* Could an owner have written it? A record that is sealed well but says nonsense is
+ * unreadable, too. */
+static inline int rf_epoch_sane(const struct rf_disk_epoch *e, __u32 nodes)
+{
+	__u32 state = rf_get32(e->state), owner = rf_get32(e->owner);
+
+	if (state == RF_EPOCH_NONE)
+		return !e->epoch && !owner && !e->incarnation;
+	return (state == RF_EPOCH_CLAIMED || state == RF_EPOCH_RELEASED) && e->epoch &&
+	       e->incarnation && owner >= 1 && owner <= nodes;
+}
+
 /* §6, first test: the epoch sector names a later epoch. */
 static inline int rf_superseded_by_sector(__u64 epoch, __u64 sector_epoch)
 {
@@ -152,7 +164,8 @@ static inline enum rf_claim_verdict rf_claim_check(const void *region,
 	__u32 i;
 
 	__builtin_memset(&f, 0, sizeof(f));
-	if (rf_record_check(sector, id, RF_KIND_EPOCH, volume, 0) == RF_RECORD_OK) {
+	if (rf_record_check(sector, id, RF_KIND_EPOCH, volume, 0) == RF_RECORD_OK &&
+	    rf_epoch_sane(sector, id->nodes)) {
 		f.sector_epoch = rf_get64(sector->epoch);
 		f.sector_incarnation = rf_get64(sector->incarnation);
 		f.sector_owner = rf_get32(sector->owner);

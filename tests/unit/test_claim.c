@@ -233,6 +233,46 @@ static void other_regions_prove_nothing(void **state)
 	assert_int_equal(judge(region, NULL), RF_CLAIM_UNREADABLE);
 }
 
+/* Sealed well, but no owner writes such a thing: nobody may take it for a later epoch, or
+ * its owner for a node that there is. */
+static void a_sector_of_nonsense_is_unreadable(void **state)
+{
+	static uint8_t region[4 * 4096];
+	static const struct {
+		uint64_t epoch, life;
+		uint32_t owner, state;
+	} nonsense[] = {
+		{99, 5, 200, RF_EPOCH_CLAIMED},
+		{99, 5, 0, RF_EPOCH_CLAIMED},
+		{99, 0, 1, RF_EPOCH_CLAIMED},
+		{0, 5, 1, RF_EPOCH_RELEASED},
+		{99, 5, 1, 0},
+		{99, 0, 0, RF_EPOCH_NONE},
+		{0, 0, 1, RF_EPOCH_NONE},
+		{0, 5, 0, RF_EPOCH_NONE},
+	};
+	struct rf_disk_epoch *d = (struct rf_disk_epoch *)region;
+	struct claim_case c = {.sector = MINE};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(nonsense); i++) {
+		struct rf_claim_facts f;
+		struct rf_epoch out;
+
+		build(region, &c);
+		d->epoch = nonsense[i].epoch;
+		d->incarnation = nonsense[i].life;
+		d->owner = nonsense[i].owner;
+		d->state = nonsense[i].state;
+		d->crc = rf_crc32c(d, RF_CRC_OFFSET);
+		assert_int_equal(judge(region, &f), RF_CLAIM_UNREADABLE);
+		assert_int_equal(f.sector_owner, 0);
+		assert_int_equal(f.unreadable, 1);
+		assert_int_not_equal(rf_epoch_decode(region, &sample_id, VOLUME, &out),
+				     RF_RECORD_OK);
+	}
+}
+
 /* Ballots that stand in each other's place are misplaced, not believed. */
 static void swapped_ballots_are_unreadable(void **state)
 {
@@ -254,6 +294,7 @@ int main(void)
 		cmocka_unit_test(ballots_only_add_proof),
 		cmocka_unit_test(facts_are_reported),
 		cmocka_unit_test(other_regions_prove_nothing),
+		cmocka_unit_test(a_sector_of_nonsense_is_unreadable),
 		cmocka_unit_test(swapped_ballots_are_unreadable),
 	};
 
