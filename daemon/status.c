@@ -29,15 +29,6 @@ static int64_t age_ms(uint64_t now_ns, uint64_t at_ns)
 	return at_ns ? ms_between(now_ns, at_ns) : -1;
 }
 
-static uint32_t bits(const uint8_t *map, uint32_t n)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		count += rf_bit_get(map, i);
-	return count;
-}
-
 static void timings(struct rf_ctl_area *row, const struct rf_timing *t)
 {
 	row->heartbeat_ms = t->heartbeat_ms;
@@ -182,6 +173,6 @@ void rf_status_node(struct rf_ctl_node *row, const struct rf_core *core,
 	row->disk_age_ms = age_ms(now_ns, p.disk_ns);
 	row->rtt_us = p.rtt_us;
 	row->priority = p.priority;
-	row->gates_open = bits(p.gate_open, super->volumes);
-	row->hears = bits(p.hears, super->id.nodes);
+	row->gates_open = rf_map_count(p.gate_open, super->volumes);
+	row->hears = rf_map_count(p.hears, super->id.nodes);
 }

@@ -32,9 +32,7 @@ static uint64_t ballot_above(const struct rf_core *c, uint64_t seen)
 {
 	uint64_t round = (seen >> RF_BALLOT_NODE_BITS) + 1;
 
-	if (RF_RULE(BALLOT_UNIQUE, true))
-		return round << RF_BALLOT_NODE_BITS | c->me;
-	return round << RF_BALLOT_NODE_BITS;
+	return round << RF_BALLOT_NODE_BITS | (RF_RULE(BALLOT_UNIQUE, true) ? c->me : 0);
 }
 
 static void phase_one(struct rf_core *c, struct volume *v, uint64_t seen)
@@ -42,7 +40,7 @@ static void phase_one(struct rf_core *c, struct volume *v, uint64_t seen)
 	uint64_t epoch = v->campaign.epoch;
 	struct ballot_step *s = &v->step;
 
-	rf_assert(epoch > v->decided);
+	rf_assert(epoch > v->epoch);
 	if (v->mine.instance == epoch && v->mine.mbal > seen)
 		seen = v->mine.mbal;
 	if (v->mine.instance != epoch || !RF_RULE(KEEP_VALUE, true)) {
@@ -53,9 +51,7 @@ static void phase_one(struct rf_core *c, struct volume *v, uint64_t seen)
 	s->number = ballot_above(c, seen);
 	rf_assert(s->number > v->mine.mbal || !RF_RULE(BALLOT_UNIQUE, true));
 	v->mine.mbal = s->number;
-	s->best_bal = v->mine.bal;
-	s->best_node = v->mine.value_node;
-	s->best_incarnation = v->mine.value_incarnation;
+	s->best = v->mine;
 	s->highest_mbal = 0;
 	enter(c, v, PHASE_ONE);
 }
@@ -66,9 +62,9 @@ static void phase_two(struct rf_core *c, struct volume *v)
 
 	rf_assert(s->phase == PHASE_ONE && rf_most(c, s->done));
 	/* §5: the value of the largest ballot; mine only if there is none */
-	if (RF_RULE(ADOPT, s->best_bal > 0)) {
-		v->mine.value_node = s->best_node;
-		v->mine.value_incarnation = s->best_incarnation;
+	if (RF_RULE(ADOPT, s->best.bal > 0)) {
+		v->mine.value_node = s->best.value_node;
+		v->mine.value_incarnation = s->best.value_incarnation;
 	} else {
 		v->mine.value_node = c->me;
 		v->mine.value_incarnation = c->incarnation;
@@ -80,55 +76,38 @@ static void phase_two(struct rf_core *c, struct volume *v)
 
 static void decided(struct rf_core *c, struct volume *v)
 {
-	uint64_t epoch = v->mine.instance;
 	uint32_t node = v->mine.value_node;
-	uint64_t incarnation = v->mine.value_incarnation;
-	bool mine = node == c->me && incarnation == c->incarnation;
+	uint64_t life = v->mine.value_incarnation;
 
 	rf_assert(v->step.phase == PHASE_TWO && v->mine.bal == v->step.number);
+	rf_assert(node >= 1 && node <= c->nodes && life); /* the codec saw to it */
 	v->step.phase = PHASE_NONE;
-	rf_emit_say(c, v, RF_SAY_DECIDED, node, epoch, incarnation, v->step.number);
-	rf_decided_learn(c, v, epoch, node, incarnation);
-	if (mine) {
+	rf_emit_say(c, v, RF_SAY_DECIDED, node, v->mine.instance, life, v->step.number);
+	rf_decided_learn(c, v, v->mine.instance, node, life);
+	if (node == c->me && life == c->incarnation) {
 		rf_exclusion_begin(c, v);
 		return;
 	}
 	/* It owns e whether it lives or not. If it gives no sign, campaign for e+1. */
-	rf_assert(node >= 1 && node <= c->nodes); /* the codec saw to it */
-	if (node != c->me && c->peer[node].incarnation == incarnation && c->peer[node].moved_ns)
-		v->seen_ns = c->peer[node].moved_ns;
-	else
-		v->seen_ns = 0;
+	v->seen_ns = c->peer[node].incarnation == life ? c->peer[node].moved_ns : 0;
 	rf_campaign_abandon(c, v, 0);
 }
 
 /* ---- reading what the region says of this instance ---- */
 
-enum finding { FIND_GOOD, FIND_LATER, FIND_HIGHER, FIND_UNREADABLE };
+enum finding { FIND_GOOD, FIND_HIGHER, FIND_UNREADABLE };
 
-static void weigh(struct ballot_step *s, const struct rf_ballot *b)
-{
-	s->highest_mbal = rf_later(s->highest_mbal, b->mbal);
-	if (b->bal > s->best_bal) {
-		s->best_bal = b->bal;
-		s->best_node = b->value_node;
-		s->best_incarnation = b->value_incarnation;
-	}
-}
-
-/* §5 "after each read": a later instance -> learn and stop; an unreadable block ->
- * stop; a higher mbal -> back off. */
+/* §5 "after each read": an unreadable block -> stop; a higher mbal -> back off. (A later
+ * instance -> learn and stop: overtaken().) */
 static enum finding examine(struct rf_core *c, struct volume *v, const uint8_t *region)
 {
-	uint64_t epoch = v->mine.instance;
+	struct ballot_step *s = &v->step;
 	enum finding found = FIND_GOOD;
 	struct rf_epoch sector;
 	struct rf_ballot b;
 
 	if (rf_epoch_decode(region, &c->super.id, v->number, &sector) != RF_RECORD_OK)
 		return FIND_UNREADABLE;
-	if (RF_RULE(LATER_STOP, sector.epoch >= epoch))
-		return FIND_LATER;
 	for (uint32_t j = 1; j <= c->nodes; j++) {
 		const uint8_t *at = region + (uint64_t)j * c->super.id.stride_bytes;
 
@@ -137,12 +116,12 @@ static enum finding examine(struct rf_core *c, struct volume *v, const uint8_t *
 				return FIND_UNREADABLE;
 			continue;
 		}
-		if (RF_RULE(LATER_STOP, b.instance > epoch))
-			return FIND_LATER;
-		if (j == c->me || b.instance != epoch)
+		if (j == c->me || b.instance != v->mine.instance)
 			continue;
-		weigh(&v->step, &b);
-		if (b.mbal > v->step.number)
+		s->highest_mbal = rf_later(s->highest_mbal, b.mbal);
+		if (b.bal > s->best.bal)
+			s->best = b;
+		if (b.mbal > s->number)
 			found = FIND_HIGHER;
 	}
 	return found;
@@ -160,17 +139,9 @@ static void phase_done(struct rf_core *c, struct volume *v)
 	}
 }
 
-static void lose_ballot(struct rf_core *c, struct volume *v, enum finding found)
+static void lose_ballot(struct rf_core *c, struct volume *v)
 {
-	uint64_t wait = c->hb_ns / 8 + c->hb_ns / 64 * rf_random(c, 64);
-
-	if (found == FIND_HIGHER)
-		rf_emit_say(c, v, RF_SAY_BALLOT_LOST, c->me, v->mine.instance, v->step.number,
-			    v->step.highest_mbal);
-	else
-		rf_emit_say(c, v, RF_SAY_LEARNED, v->owner, v->epoch, v->owner,
-			    v->owner_incarnation);
-	rf_campaign_abandon(c, v, wait);
+	rf_campaign_abandon(c, v, c->hb_ns / 8 + c->hb_ns / 64 * rf_random(c, 64));
 }
 
 static bool checked(const struct ballot_step *s, enum finding found)
@@ -184,7 +155,7 @@ static bool checked(const struct ballot_step *s, enum finding found)
 	return found == FIND_GOOD;
 }
 
-void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, bool wrote,
+void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op,
 		    const uint8_t *region)
 {
 	struct ballot_step *s = &v->step;
@@ -192,19 +163,22 @@ void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, bo
 		v->mine.bal && v->mine.bal == v->mine.mbal && op->tag == v->ballot.version;
 	enum finding found;
 
-	if (wrote && second) /* §5: the fresh read counts only such disks */
+	if (op->wrote && second) /* §5: the fresh read counts only such disks */
 		v->phase2 |= DISK_BIT(op->disk);
 	if (region)
 		rf_region_judge(c, v, op->disk, region, v->my_epoch);
 	if (v->role != RF_ROLE_CLAIMING || op->tag != s->id)
 		return;
 	found = region ? examine(c, v, region) : FIND_UNREADABLE;
-	if (found == FIND_UNREADABLE)
+	if (found == FIND_UNREADABLE) {
 		s->failed |= DISK_BIT(op->disk);
-	else if (checked(s, found))
+	} else if (checked(s, found)) {
 		s->done |= DISK_BIT(op->disk);
-	else
-		lose_ballot(c, v, found);
+	} else {
+		rf_emit_say(c, v, RF_SAY_BALLOT_LOST, c->me, v->mine.instance, s->number,
+			    s->highest_mbal);
+		lose_ballot(c, v);
+	}
 }
 
 void rf_ballot_begin(struct rf_core *c, struct volume *v)
@@ -219,7 +193,7 @@ void rf_ballot_begin(struct rf_core *c, struct volume *v)
 /* §5 "learn and stop", by whatever read it was learnt. */
 static bool overtaken(const struct volume *v)
 {
-	return v->decided >= v->mine.instance && v->my_epoch != v->mine.instance;
+	return v->epoch >= v->mine.instance && v->my_epoch != v->mine.instance;
 }
 
 static void run_ballot(struct rf_core *c, struct volume *v)
@@ -229,9 +203,11 @@ static void run_ballot(struct rf_core *c, struct volume *v)
 
 	if (v->role != RF_ROLE_CLAIMING)
 		return;
-	if (RF_RULE(LATER_STOP, overtaken(v)))
-		lose_ballot(c, v, FIND_LATER);
-	else if (verdict == RF_WON)
+	if (RF_RULE(LATER_STOP, overtaken(v))) {
+		rf_emit_say(c, v, RF_SAY_LEARNED, v->owner, v->epoch, v->owner,
+			    v->owner_incarnation);
+		lose_ballot(c, v);
+	} else if (verdict == RF_WON)
 		phase_done(c, v);
 	else if (verdict == RF_LOST || c->now - s->began_ns > 2 * c->lease_ns)
 		rf_campaign_abandon(c, v, c->hb_ns);

@@ -92,7 +92,7 @@ static bool may_free(const struct rf_core *c)
 					       v->busy[OP_HISTORY] | v->busy[OP_COMMIT]))
 			return false;
 	}
-	return c->leaving && c->join.stage == JOIN_DONE;
+	return c->leaving;
 }
 
 static void encode_slot(struct rf_core *c)
@@ -169,13 +169,14 @@ static void renew_others(struct rf_core *c, const struct op *op)
 			rf_op_start(c, op->disk, &io);
 }
 
-void rf_slot_wrote(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *region)
+void rf_slot_wrote(struct rf_core *c, struct volume *v, const struct op *op,
+		   const uint8_t *region)
 {
 	rf_assert(op->tag <= c->seq);
-	if (!wrote || c->join.stage != JOIN_DONE)
+	if (!op->wrote || c->join.stage != JOIN_DONE)
 		return;
 	if (region)
-		rf_lease_observe(c, &c->volume[op->volume], op, region);
+		rf_lease_observe(c, v, op, region);
 	renew_others(c, op);
 	if (c->beat_unsent && rf_slot_majority(c) >= op->tag)
 		rf_beat_send(c);
@@ -212,19 +213,20 @@ static bool formatted(struct rf_core *c, uint32_t disk, enum rf_record_verdict m
 	return RF_RULE(FORMATTED, rf_most(c, c->foreign));
 }
 
-void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *read)
+void rf_own_read(struct rf_core *c, struct volume *v, const struct op *op, const uint8_t *read)
 {
 	const uint8_t *box = read + c->super.id.stride_bytes;
 	struct rf_mailbox m;
 	struct rf_slot s;
 	enum rf_record_verdict mailbox = rf_mailbox_decode(box, &c->super.id, c->me, &m);
 
-	if (formatted(c, disk, mailbox)) {
+	(void)v;
+	if (formatted(c, op->disk, mailbox)) {
 		rf_over(c, RF_SAY_FORMATTED, 0, 0);
 		return;
 	}
 	if (c->join.stage != JOIN_DONE) {
-		rf_join_own(c, disk, begun_ns, read);
+		rf_join_own(c, op, read);
 		return;
 	}
 	if (rf_slot_decode(read, &c->super.id, c->me, &s) == RF_RECORD_OK &&
@@ -232,8 +234,8 @@ void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint
 		rf_over(c, RF_SAY_STOLEN, s.incarnation, s.generation);
 		return;
 	}
-	if (begun_ns >= c->doubt_ns)
-		c->doubt_seen |= DISK_BIT(disk);
+	if (op->begun_ns >= c->doubt_ns)
+		c->doubt_seen |= DISK_BIT(op->disk);
 	if (c->doubt_ns && rf_most(c, c->doubt_seen))
 		c->doubt_ns = 0;
 	if (mailbox == RF_RECORD_OK)
@@ -256,11 +258,11 @@ static void choose_echo(struct rf_core *c, struct rf_msg *m)
 		uint32_t j = 1 + (c->scan + n) % c->nodes;
 		const struct peer *p = &c->peer[j];
 
-		if (j == c->me || !rf_peer_hears(c, j) || !p->clock_at_ns)
+		if (!rf_peer_hears(c, j) || !p->clock_at_ns)
 			continue;
 		m->heartbeat.echo = (uint16_t)j;
 		m->heartbeat.echo_ns = p->clock_ns;
-		m->heartbeat.echo_held_us = (uint32_t)((c->now - p->clock_at_ns) / 1000);
+		m->heartbeat.echo_held_us = rf_us(c->now - p->clock_at_ns);
 		return;
 	}
 }

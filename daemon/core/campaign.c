@@ -9,11 +9,11 @@
 
 #include "state.h"
 
-/* §5 "which e": m+1, for an instance above m+1 proves m+1 decided (claim.c). */
+/* §5 "which e". An instance above m+1 proves m+1 decided (claim.h). */
 static uint64_t next_epoch(const struct volume *v)
 {
-	rf_assert(v->instance <= v->decided + 1);
-	return v->decided + 1;
+	rf_assert(v->instance <= v->epoch + 1 || !RF_RULE(BALLOT_BEYOND, true));
+	return rf_later(v->instance, v->epoch + 1);
 }
 
 static bool able(const struct rf_core *c, const struct volume *v)
@@ -36,23 +36,29 @@ static uint32_t hears_count(const struct rf_core *c)
 static void answer(struct rf_core *c, struct volume *v, const struct request *r, bool granted)
 {
 	struct rf_msg m = {.kind = RF_WIRE_VOTE,
-			   .vote = {r->epoch, v->decided, r->round, (uint16_t)v->number,
+			   .vote = {r->epoch, v->epoch, r->round, (uint16_t)v->number,
 				    (uint16_t)r->candidate, granted}};
 
 	rf_emit_send(c, r->candidate, &m);
 }
 
+/* Is my vote for this epoch, or for a later one, with another than this node? */
+static bool voted(const struct rf_core *c, const struct volume *v, uint32_t node,
+		  uint64_t epoch)
+{
+	const struct vote *w = &v->vote;
+
+	return w->candidate && w->candidate != node && w->until_ns > c->now &&
+	       w->epoch >= epoch;
+}
+
 static bool refused(const struct rf_core *c, const struct volume *v, const struct request *r)
 {
-	const struct vote *given = &v->vote;
-	bool voted = given->candidate && given->candidate != r->candidate &&
-		     given->until_ns > c->now && given->epoch >= r->epoch;
-
-	if (r->epoch <= v->decided) /* it is older in what it has seen */
+	if (r->epoch <= v->epoch) /* it is older in what it has seen */
 		return true;
 	if (v->role >= RF_ROLE_CLAIMING && v->role <= RF_ROLE_ACTIVE)
 		return true;
-	if (RF_RULE(ONE_VOTE, voted))
+	if (RF_RULE(ONE_VOTE, voted(c, v, r->candidate, r->epoch)))
 		return true;
 	/* somebody who hears more should lead; but only if I could */
 	return r->hears < hears_count(c) && able(c, v);
@@ -82,7 +88,7 @@ static void consider(struct rf_core *c, struct volume *v)
 				.until_ns = c->now + rf_later(c->suspect_ns / 2, 2 * c->hb_ns)};
 	rf_emit_say(c, v, RF_SAY_GRANT_VOTE, r->candidate, r->epoch, r->round, 0);
 	answer(c, v, r, true);
-	if (r->by_slot || !rf_peer_hears(c, r->candidate))
+	if (r->by_slot)
 		rf_slot_change(c);
 	r->candidate = 0;
 }
@@ -108,7 +114,7 @@ void rf_campaign_prevote(struct rf_core *c, struct volume *v, uint32_t from, uin
 void rf_campaign_vote(struct rf_core *c, struct volume *v, uint32_t from, bool granted,
 		      uint64_t epoch, uint32_t round, uint64_t known)
 {
-	if (known > v->decided)
+	if (known > v->epoch)
 		rf_region_look(c, v);
 	if (!granted || v->role != RF_ROLE_CANDIDATE || epoch != v->campaign.epoch ||
 	    round != v->campaign.round)
@@ -134,7 +140,6 @@ void rf_campaign_abandon(struct rf_core *c, struct volume *v, uint64_t wait_ns)
 	rf_role_set(v, RF_ROLE_FOLLOWER);
 	v->step.phase = PHASE_NONE;
 	v->campaign.mandate = false;
-	v->campaign.losses++;
 	v->campaign.at_ns = c->now + wait_ns + 1;
 	if (v->vote.candidate == c->me)
 		v->vote.candidate = 0;
@@ -177,7 +182,7 @@ static void ask(struct rf_core *c, struct volume *v)
 /* For the history: why this leadership, if it becomes one, began. */
 static void note_cause(struct rf_core *c, struct volume *v)
 {
-	bool released = v->epoch_state == RF_EPOCH_RELEASED;
+	bool released = v->epoch == 0 || v->epoch_state == RF_EPOCH_RELEASED;
 
 	v->history = (struct rf_history){
 		.prev_epoch = v->epoch,
@@ -186,9 +191,7 @@ static void note_cause(struct rf_core *c, struct volume *v)
 			 : v->campaign.mandate ? RF_CAUSE_HANDOVER
 			 : released            ? RF_CAUSE_RELEASED
 					       : RF_CAUSE_SILENCE,
-		.suspect_us = released || v->epoch == 0 || !v->seen_ns
-				      ? 0
-				      : (uint32_t)((c->now - v->seen_ns) / 1000)};
+		.suspect_us = released || !v->seen_ns ? 0 : rf_us(c->now - v->seen_ns)};
 }
 
 static void begin(struct rf_core *c, struct volume *v)
@@ -196,8 +199,7 @@ static void begin(struct rf_core *c, struct volume *v)
 	struct campaign *a = &v->campaign;
 	bool slots = needs_slots(c);
 
-	if (v->vote.candidate && v->vote.candidate != c->me && v->vote.until_ns > c->now &&
-	    v->vote.epoch >= next_epoch(v)) {
+	if (voted(c, v, c->me, next_epoch(v))) {
 		/* promised to somebody; then in order of rank, or all begin at once for ever */
 		a->at_ns = v->vote.until_ns + rank_delay(c);
 		return;
@@ -245,7 +247,7 @@ static void run(struct rf_core *c, struct volume *v)
 	bool won;
 
 	voters_count(c, v, &n, &yes);
-	won = a->mandate || rf_quorum(n, yes, 0) == RF_WON;
+	won = a->mandate || yes >= rf_majority(n);
 	/* votes in time, but the disk is slow: asking again would not make it faster */
 	limit = a->until_ns + (won ? c->suspect_ns : 0);
 	if (!rf_leaderless(c, v) || !able(c, v) || c->now >= limit) {
@@ -263,31 +265,28 @@ static void run(struct rf_core *c, struct volume *v)
 	rf_ballot_begin(c, v);
 }
 
-void rf_campaign_advance(struct rf_core *c, struct volume *v)
+static void wait_turn(struct rf_core *c, struct volume *v)
 {
 	struct campaign *a = &v->campaign;
-	uint64_t start = c->joined_ns + 2 * c->hb_ns; /* hear the others first */
 
-	consider(c, v);
-	if (v->role == RF_ROLE_CANDIDATE) {
-		run(c, v);
-		return;
-	}
-	if (v->role != RF_ROLE_FOLLOWER)
-		return;
 	if (!able(c, v) || !rf_leaderless(c, v)) {
 		a->at_ns = 0;
 		a->mandate = false;
-		a->losses = 0;
 		return;
 	}
-	if (!a->at_ns && c->now < start)
-		return; /* whose turn it is, is not known yet */
+	if (!a->at_ns && c->now < c->joined_ns + 2 * c->hb_ns)
+		return; /* hear the others first: whose turn it is, is not known yet */
 	if (!a->at_ns)
 		a->at_ns = c->now + rank_delay(c);
-	if (c->now >= a->at_ns) {
+	if (c->now >= a->at_ns)
 		begin(c, v);
-		if (v->role == RF_ROLE_CANDIDATE)
-			run(c, v);
-	}
+}
+
+void rf_campaign_advance(struct rf_core *c, struct volume *v)
+{
+	consider(c, v);
+	if (v->role == RF_ROLE_FOLLOWER)
+		wait_turn(c, v);
+	if (v->role == RF_ROLE_CANDIDATE)
+		run(c, v);
 }

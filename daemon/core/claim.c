@@ -8,7 +8,6 @@ void rf_decided_learn(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 		      uint64_t incarnation)
 {
 	rf_assert(epoch > v->epoch);
-	v->decided = rf_later(v->decided, epoch);
 	v->epoch = epoch;
 	v->owner = owner;
 	v->owner_incarnation = incarnation;
@@ -53,6 +52,8 @@ enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint3
 	enum rf_claim_verdict verdict;
 	uint8_t was = v->unreadable;
 
+	if (!region)
+		return RF_CLAIM_UNREADABLE;
 	verdict = rf_claim_check(region, &c->super.id, v->number, epoch, c->me, c->incarnation,
 				 &f);
 	v->unreadable &= (uint8_t)~DISK_BIT(disk);
@@ -64,19 +65,20 @@ enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint3
 	/* §6: a ballot of e+2 proves that e+1 was decided, though not for whom */
 	if (f.highest_decided > v->epoch)
 		rf_decided_learn(c, v, f.highest_decided, 0, 0);
-	rf_assert(v->decided >= v->epoch);
+	rf_assert(v->my_epoch <= v->epoch);
 	keep_promise(c, v);
 	return verdict;
 }
 
-void rf_region_read(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region)
+void rf_region_read(struct rf_core *c, struct volume *v, const struct op *op,
+		    const uint8_t *region)
 {
-	rf_region_judge(c, v, disk, region, 0);
+	rf_region_judge(c, v, op->disk, region, 0);
 	if (c->join.stage == JOIN_BALLOTS)
-		rf_join_region(c, v, disk, region);
-	v->look_done |= DISK_BIT(disk);
+		rf_join_region(c, v, op->disk, region);
+	v->look_done |= DISK_BIT(op->disk);
 	if (v->role == RF_ROLE_CANDIDATE)
-		v->campaign.read_done |= DISK_BIT(disk);
+		v->campaign.read_done |= DISK_BIT(op->disk);
 }
 
 /* ---- looking again, when something hints at a change ---- */
@@ -116,7 +118,7 @@ bool rf_leaderless(const struct rf_core *c, const struct volume *v)
 
 	if (v->epoch == 0 || v->epoch_state == RF_EPOCH_RELEASED)
 		return c->now - v->hint_ns >= c->suspect_ns || v->hint_epoch <= v->epoch;
-	if (v->my_epoch && v->my_epoch >= v->epoch && rf_owning(v))
+	if (rf_owning(v) && v->my_epoch == v->epoch)
 		return false;
 	if (v->owner == c->me) /* an earlier life of mine, or one that I left */
 		return true;
@@ -132,29 +134,25 @@ bool rf_leaderless(const struct rf_core *c, const struct volume *v)
 /* Say when the leader, as this node knows it, changes. */
 void rf_leader_say(struct rf_core *c, struct volume *v)
 {
-	bool mine = v->my_epoch && rf_renewing(v);
-	uint32_t leader = mine ? c->me : rf_leaderless(c, v) ? 0 : v->owner;
-	uint64_t epoch = mine ? v->my_epoch : v->epoch;
+	uint32_t leader = rf_leaderless(c, v) ? 0 : v->owner;
 	bool released = v->epoch == 0 || v->epoch_state == RF_EPOCH_RELEASED;
 
-	if (!mine && leader == 0 && !released && v->owner && v->owner != c->me &&
-	    !v->suspected) {
+	if (!leader && !released && v->owner && v->owner != c->me && !v->suspected) {
 		v->suspected = true;
 		rf_emit_say(c, v, RF_SAY_SUSPECT, v->owner, v->epoch, c->now - v->seen_ns, 0);
 	} else if (leader) {
 		v->suspected = false;
 	}
-	if (!mine && v->hint_epoch > epoch && c->now - v->hint_ns < c->suspect_ns)
+	if (v->hint_epoch > v->epoch && c->now - v->hint_ns < c->suspect_ns)
 		return; /* a change is under way: said when the disk names the owner */
-	if (leader == v->leader_said && (epoch == v->leader_epoch_said || !leader))
+	if (leader == v->leader_said && (v->epoch == v->leader_epoch_said || !leader))
 		return;
 	v->leader_said = leader;
-	v->leader_epoch_said = epoch;
+	v->leader_epoch_said = v->epoch;
 	if (leader)
-		rf_emit_say(c, v, RF_SAY_LEADER, leader, epoch,
-			    mine ? c->incarnation : v->owner_incarnation, 0);
+		rf_emit_say(c, v, RF_SAY_LEADER, leader, v->epoch, v->owner_incarnation, 0);
 	else
-		rf_emit_say(c, v, RF_SAY_NO_LEADER, v->owner, epoch,
+		rf_emit_say(c, v, RF_SAY_NO_LEADER, v->owner, v->epoch,
 			    released                     ? RF_CAUSE_RELEASED
 			    : v->role == RF_ROLE_CLOSING ? v->closing.cause
 							 : RF_CAUSE_SILENCE,

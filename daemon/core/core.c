@@ -55,13 +55,15 @@ void rf_emit_send(struct rf_core *c, uint32_t to, const struct rf_msg *m)
 	rf_assert(e->send.len <= RF_MESSAGE_BYTES);
 }
 
-void rf_emit_fence(struct rf_core *c, enum rf_effect_kind kind, uint32_t volume, uint64_t epoch,
-		   uint64_t incarnation, uint64_t deadline_ns)
+void rf_emit_fence(struct rf_core *c, enum rf_effect_kind kind, const struct volume *v,
+		   uint64_t deadline_ns)
 {
-	rf_assert(kind == RF_DO_REVOKE || epoch != 0);
+	uint64_t life = v->my_epoch ? c->incarnation : c->join.old_incarnation;
+
+	rf_assert(kind == RF_DO_REVOKE || (rf_owning(v) && v->my_epoch));
 	rf_assert((kind == RF_DO_GRANT) == (deadline_ns > c->now));
 	*rf_emit(c, kind) = (struct rf_effect){
-		.kind = kind, .fence = {volume, epoch, incarnation, deadline_ns}};
+		.kind = kind, .fence = {v->number, v->my_epoch, life, deadline_ns}};
 }
 
 void rf_emit_hook(struct rf_core *c, struct volume *v, enum rf_hook hook)
@@ -74,31 +76,14 @@ void rf_emit_hook(struct rf_core *c, struct volume *v, enum rf_hook hook)
 			 v->lease.deadline_ns, v->history.prev_owner, cause}};
 }
 
-void rf_emit_withdraw(struct rf_core *c, uint32_t volume)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct rf_effect *e = &c->queue[i];
-		bool gives = (e->kind == RF_DO_GRANT || e->kind == RF_DO_EVICT) &&
-			     e->fence.volume == volume;
-
-		if (!gives)
-			c->queue[kept++] = *e;
-	}
-	c->count = kept;
-}
-
 /* §3: all gates shut, then this life is over. */
 void rf_halt(struct rf_core *c, uint32_t reason)
 {
 	rf_assert(!c->halted);
 	c->halted = true;
 	rf_each_volume (c, v) {
-		rf_emit_withdraw(c, v->number);
-		if (v->my_epoch && v->role >= RF_ROLE_OPENING && v->role <= RF_ROLE_CLOSING) {
-			rf_emit_fence(c, RF_DO_REVOKE, v->number, v->my_epoch, c->incarnation,
-				      0);
+		if (v->role >= RF_ROLE_OPENING) {
+			rf_emit_fence(c, RF_DO_REVOKE, v, 0);
 			rf_emit(c, RF_DO_CANCEL)->cancel.volume = v->number;
 		}
 		rf_role_set(v, RF_ROLE_STOPPED);
@@ -319,8 +304,6 @@ static void fence_event(struct rf_core *c, struct volume *v, const struct rf_eve
 		else
 			rf_lead_revoked(c, v, e->fence.epoch, e->fence.result);
 		break;
-	default:
-		break;
 	}
 }
 
@@ -357,7 +340,7 @@ static void note(struct rf_core *c, const struct rf_event *e)
 	case RF_EV_HEALTH:
 		c->barred = !e->health.good;
 		break;
-	case RF_EV_CAN:
+	default: /* RF_EV_CAN */
 		if (v) {
 			v->can = e->can.can;
 			v->abstains = e->can.abstains;
@@ -374,32 +357,27 @@ static void advance_endings(struct rf_core *c)
 	if (!c->leaving && !c->order_pending)
 		return;
 	rf_each_volume (c, v) {
-		if (v->role >= RF_ROLE_CANDIDATE && v->role <= RF_ROLE_ACTIVE)
-			rf_lead_lose(c, v, c->leaving ? RF_CAUSE_SHUTDOWN : RF_CAUSE_ORDERED,
-				     0);
-		busy |= v->role >= RF_ROLE_CANDIDATE && v->role <= RF_ROLE_CLOSING;
+		rf_lead_lose(c, v, c->leaving ? RF_CAUSE_SHUTDOWN : RF_CAUSE_ORDERED, 0);
+		busy |= v->role == RF_ROLE_CLOSING;
 	}
-	if (busy)
+	if (busy || !c->order_pending)
 		return;
-	if (c->order_pending) { /* answered only when every gate is shut and drained */
-		c->order_seq = c->order_pending;
-		c->order_pending = 0;
-		rf_slot_change(c);
-	}
-	if (c->leaving && c->join.stage != JOIN_DONE)
-		rf_halt(c, RF_CAUSE_SHUTDOWN); /* once joined: beat.c writes FREE first */
+	c->order_seq = c->order_pending; /* every gate is shut and drained */
+	c->order_pending = 0;
+	rf_slot_change(c);
 }
 
 static void advance(struct rf_core *c)
 {
-	if (c->halted)
+	if (c->leaving && c->join.stage != JOIN_DONE) { /* once joined: FREE first (beat.c) */
+		rf_halt(c, RF_CAUSE_SHUTDOWN);
 		return;
+	}
 	rf_join_advance(c);
-	if (!c->halted && c->join.stage != JOIN_DONE)
-		advance_endings(c);
-	if (c->halted || c->join.stage != JOIN_DONE)
+	if (c->join.stage != JOIN_DONE)
 		return;
 	rf_each_volume (c, v) {
+		rf_lead_check(c, v);
 		rf_region_look_advance(c, v);
 		rf_campaign_advance(c, v);
 		rf_ballot_advance(c, v);
@@ -413,15 +391,22 @@ static void advance(struct rf_core *c)
 	rf_beat_advance(c);
 }
 
+/* What would give rights to a leadership that was lost later in the same step. */
+static bool withdrawn(const struct rf_core *c, const struct rf_effect *e)
+{
+	return (e->kind == RF_DO_GRANT || e->kind == RF_DO_EVICT) &&
+	       !rf_owning(&c->volume[e->fence.volume]);
+}
+
 /* Hand the effects out, kind by kind, in the order of duty (core.h). */
 static void hand_out(struct rf_core *c, struct rf_effects *out)
 {
 	out->count = 0;
 	for (int kind = RF_DO_REVOKE; kind <= RF_DO_LAST; kind++)
 		for (uint32_t i = 0; i < c->count; i++)
-			if ((int)c->queue[i].kind == kind)
+			if ((int)c->queue[i].kind == kind && !withdrawn(c, &c->queue[i]))
 				out->effect[out->count++] = c->queue[i];
-	rf_assert(out->count == c->count);
+	rf_assert(out->count <= c->count);
 	rf_assert(c->arena_used <= c->arena_max && c->says <= c->say_max);
 }
 
@@ -456,8 +441,9 @@ void rf_core_step(struct rf_core *c, const struct rf_event *e, struct rf_effects
 	c->count = 0;
 	c->says = 0;
 	c->arena_used = 0;
-	if (!c->halted || e->kind == RF_EV_IO || e->kind == RF_EV_IO_LATE)
+	if (!c->halted)
 		note(c, e);
-	advance(c);
+	if (!c->halted)
+		advance(c);
 	hand_out(c, out);
 }

@@ -31,7 +31,7 @@ void rf_sector_set(struct rf_core *c, struct volume *v, uint32_t state)
 
 void rf_exclusion_begin(struct rf_core *c, struct volume *v)
 {
-	rf_assert(v->mine.instance > v->my_epoch && v->mine.instance <= v->decided);
+	rf_assert(v->mine.instance > v->my_epoch && v->mine.instance <= v->epoch);
 	rf_assert(v->mine.value_node == c->me && v->mine.value_incarnation == c->incarnation);
 	rf_assert(rf_most(c, v->phase2));
 	rf_assert(!v->slot_open);
@@ -64,12 +64,11 @@ static void read_fresh(struct rf_core *c, struct volume *v)
 void rf_exclusion_region(struct rf_core *c, struct volume *v, const struct op *op,
 			 const uint8_t *region)
 {
-	enum rf_claim_verdict verdict = RF_CLAIM_UNREADABLE;
+	enum rf_claim_verdict verdict;
 
 	if (v->role != RF_ROLE_EXCLUDING || op->tag != v->my_epoch)
 		return;
-	if (region)
-		verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
+	verdict = rf_region_judge(c, v, op->disk, region, v->my_epoch);
 	if (RF_RULE(FRESH_REGION, verdict == RF_CLAIM_SUPERSEDED)) {
 		rf_lead_superseded(c, v);
 	} else if (verdict == RF_CLAIM_UNREADABLE) {
@@ -102,8 +101,7 @@ static void merge_slot(struct rf_core *c, struct volume *v, uint32_t node, uint3
 void rf_exclusion_slots(struct rf_core *c, struct volume *v, const struct op *op,
 			const uint8_t *slots)
 {
-	if (v->role != RF_ROLE_EXCLUDING || op->tag != v->my_epoch ||
-	    v->exclude.fresh_slots & DISK_BIT(op->disk))
+	if (v->role != RF_ROLE_EXCLUDING || op->tag != v->my_epoch)
 		return;
 	if (!slots) {
 		v->read_retry_ns = c->now + c->hb_ns / 2;
@@ -251,7 +249,7 @@ static void evict(struct rf_core *c, struct volume *v)
 	if (!rf_push_settled(c, &v->sector))
 		return;
 	v->exclude.evicting = true;
-	rf_emit_fence(c, RF_DO_EVICT, v->number, v->my_epoch, c->incarnation, 0);
+	rf_emit_fence(c, RF_DO_EVICT, v, 0);
 }
 
 static bool everybody_out(struct rf_core *c, struct volume *v)
@@ -289,10 +287,6 @@ void rf_exclusion_advance(struct rf_core *c, struct volume *v)
 	rf_push(c, &v->sector);
 	if (v->role != RF_ROLE_EXCLUDING)
 		return;
-	if (RF_RULE(FRESH_REGION, v->decided > v->my_epoch)) { /* learnt by another read */
-		rf_lead_superseded(c, v);
-		return;
-	}
 	evict(c, v);
 	if (RF_RULE(FRESH_READ, true) &&
 	    !rf_most(c, v->exclude.fresh_slots & v->exclude.fresh_region)) {

@@ -161,7 +161,7 @@ static void look_watching(struct rf_core *c, uint32_t disk, const struct rf_slot
 	j->done = 0;
 }
 
-void rf_join_own(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *record)
+void rf_join_own(struct rf_core *c, const struct op *op, const uint8_t *record)
 {
 	struct join *j = &c->join;
 	bool readable;
@@ -171,15 +171,15 @@ void rf_join_own(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint
 	if (readable) /* who holds it, if not I */
 		memcpy(c->peer[c->me].host, s.host, sizeof(s.host));
 	if (readable && j->stage == JOIN_WATCH && RF_RULE(JOIN_WATCH, j->own_found))
-		look_watching(c, disk, &s);
+		look_watching(c, op->disk, &s);
 	/* a watch that slept through its time has seen nothing: it ends with a look */
-	if (j->stage == JOIN_WATCH && begun_ns >= j->until_ns)
-		j->done |= DISK_BIT(disk);
+	if (j->stage == JOIN_WATCH && op->begun_ns >= j->until_ns)
+		j->done |= DISK_BIT(op->disk);
 	if (!readable)
 		return;
 	if (j->stage == JOIN_CHECK) {
 		if (s.incarnation == c->incarnation)
-			j->done |= DISK_BIT(disk);
+			j->done |= DISK_BIT(op->disk);
 		else if (RF_RULE(JOIN_CHECK, s.generation >= c->generation))
 			rf_over(c, RF_SAY_JOIN_REFUSED, s.incarnation, s.generation);
 	}
@@ -218,7 +218,7 @@ static void revoke_old(struct rf_core *c)
 		all = false;
 		if (due && !k->revoking) {
 			k->revoking = true;
-			rf_emit_fence(c, RF_DO_REVOKE, v->number, 0, j->old_incarnation, 0);
+			rf_emit_fence(c, RF_DO_REVOKE, v, 0);
 		}
 	}
 	/* An enforcement point that does not answer: its gates ran out by themselves
@@ -244,8 +244,10 @@ void rf_join_region(struct rf_core *c, struct volume *v, uint32_t disk, const ui
 	/* §2.5: promises survive restarts */
 	if (RF_RULE(BALLOT_REREAD, b.seq >= v->mine.seq))
 		v->mine = b;
+#ifdef RF_MUTANT
 	if (!RF_RULE(BALLOT_REREAD, true))
 		v->mine.seq = b.seq;
+#endif
 }
 
 /*

@@ -59,9 +59,8 @@ static void become_active(struct rf_core *c, struct volume *v)
 {
 	rf_role_set(v, RF_ROLE_ACTIVE);
 	v->fruitless = 0;
-	v->history.reconcile_us = (uint32_t)((c->now - v->mark_ns) / 1000);
+	v->history.reconcile_us = rf_us(c->now - v->mark_ns);
 	v->history.start_unix_ns = c->unix_ns;
-	v->since_unix_ns = c->unix_ns;
 	history_change(c, v);
 	rf_say_own(c, v, RF_SAY_ACTIVE, v->history.cause, c->now - v->campaign_ns);
 	rf_emit_hook(c, v, RF_HOOK_PROMOTE);
@@ -107,7 +106,7 @@ bool rf_lead_voluntary(enum rf_cause cause)
 static void revoke(struct rf_core *c, struct volume *v)
 {
 	v->closing.revoking = true;
-	rf_emit_fence(c, RF_DO_REVOKE, v->number, v->my_epoch, c->incarnation, 0);
+	rf_emit_fence(c, RF_DO_REVOKE, v, 0);
 }
 
 /*
@@ -118,14 +117,22 @@ static void revoke(struct rf_core *c, struct volume *v)
 static uint64_t ended_by(const struct volume *v, enum rf_cause cause)
 {
 	rf_assert(v->role == RF_ROLE_CLOSING && v->my_epoch);
-	if (v->decided > v->my_epoch)
-		return v->decided;
+	if (v->epoch > v->my_epoch)
+		return v->epoch;
 	return cause == RF_CAUSE_SUPERSEDED ? v->my_epoch + 1 : 0;
+}
+
+/* §6, learnt by whatever read: before anything else is done under this epoch. */
+void rf_lead_check(struct rf_core *c, struct volume *v)
+{
+	if (RF_RULE(RENEW_CHECK, rf_owning(v) && v->epoch > v->my_epoch))
+		rf_lead_superseded(c, v);
 }
 
 void rf_lead_superseded(struct rf_core *c, struct volume *v)
 {
-	rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->decided, 0);
+	rf_assert(rf_owning(v) && v->epoch >= v->my_epoch);
+	rf_emit_say(c, v, RF_SAY_SUPERSEDED, v->owner, v->my_epoch, v->epoch, 0);
 	rf_lead_lose(c, v, RF_CAUSE_SUPERSEDED, 0);
 }
 
@@ -137,8 +144,8 @@ void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint
 		rf_campaign_abandon(c, v, c->hb_ns);
 	if (!rf_owning(v))
 		return;
-	rf_emit_withdraw(c, v->number); /* no grant may follow the revoke */
 	rf_say_own(c, v, RF_SAY_LOSING, cause, 0);
+	rf_commit_lost(c, v);
 	rf_role_set(v, RF_ROLE_CLOSING);
 	v->exclude.evicting = false;
 	v->closing = (struct closing){.cause = cause,
@@ -199,12 +206,11 @@ static void cancel(struct rf_core *c, struct volume *v)
 static void tell(struct rf_core *c, struct volume *v)
 {
 	struct closing *k = &v->closing;
-	struct rf_msg m;
+	/* §7.1: the acknowledgement names the claim it saw */
+	struct rf_msg m = {.kind = RF_WIRE_CLOSED,
+			   .closed = {k->by_epoch, (uint16_t)v->number}};
 
-	if (k->by_epoch) { /* §7.1: the acknowledgement names the claim it saw */
-		m = (struct rf_msg){.kind = RF_WIRE_CLOSED,
-				    .closed = {k->by_epoch, (uint16_t)v->number}};
-	} else {
+	if (!k->by_epoch) {
 		rf_say_own(c, v, RF_SAY_RELEASED, k->to, 0);
 		m = (struct rf_msg){
 			.kind = RF_WIRE_RELEASED,
@@ -218,7 +224,7 @@ static void finish(struct rf_core *c, struct volume *v)
 	struct closing *k = &v->closing;
 
 	rf_say_own(c, v, RF_SAY_CLOSED, k->cause, c->now - k->since_ns);
-	if (!k->by_epoch && v->epoch == v->my_epoch)
+	if (!k->by_epoch)
 		v->epoch_state = RF_EPOCH_RELEASED;
 	v->last_cause = k->cause;
 	rf_role_set(v, RF_ROLE_FOLLOWER);
@@ -234,8 +240,7 @@ static void close_slot(struct rf_core *c, struct volume *v)
 	struct closing *k = &v->closing;
 
 	/* §8: CLOSED only when drained and all work under it is gone */
-	if (RF_RULE(DRAIN, !k->drained) || !k->quiet || k->hooks ||
-	    (k->worked && !k->cancelled))
+	if (RF_RULE(DRAIN, !k->drained) || !k->quiet || k->hooks)
 		return;
 	k->by_epoch = ended_by(v, k->cause);
 	if (v->slot_open) {

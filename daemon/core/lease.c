@@ -20,10 +20,10 @@ bool rf_renewing(const struct volume *v)
 void rf_lease_open(struct rf_core *c, struct volume *v)
 {
 	rf_assert(v->role == RF_ROLE_EXCLUDING);
-	rf_assert(v->my_epoch <= v->decided && rf_push_settled(c, &v->sector));
-	v->history.claim_us = (uint32_t)((v->exclude.phase2_ns - v->step.began_ns) / 1000);
-	v->history.prevote_us = (uint32_t)((v->step.began_ns - v->campaign_ns) / 1000);
-	v->history.exclude_us = (uint32_t)((c->now - v->exclude.phase2_ns) / 1000);
+	rf_assert(v->my_epoch <= v->epoch && rf_push_settled(c, &v->sector));
+	v->history.claim_us = rf_us(v->exclude.phase2_ns - v->step.began_ns);
+	v->history.prevote_us = rf_us(v->step.began_ns - v->campaign_ns);
+	v->history.exclude_us = rf_us(c->now - v->exclude.phase2_ns);
 	rf_role_set(v, RF_ROLE_OPENING);
 	v->slot_open = true;
 	v->mark_ns = c->now;
@@ -43,7 +43,7 @@ static void grant(struct rf_core *c, struct volume *v)
 	rf_assert(rf_renewing(v) && l->deadline_ns <= c->now + c->lease_ns);
 	l->granting = true;
 	l->sent_ns = l->deadline_ns;
-	rf_emit_fence(c, RF_DO_GRANT, v->number, v->my_epoch, c->incarnation, l->deadline_ns);
+	rf_emit_fence(c, RF_DO_GRANT, v, l->deadline_ns);
 }
 
 static void extend(struct rf_core *c, struct volume *v, uint64_t begun_ns)
@@ -55,6 +55,7 @@ static void extend(struct rf_core *c, struct volume *v, uint64_t begun_ns)
 	if (!deadline)
 		return;
 	deadline += c->lease_ns;
+	rf_assert(deadline <= c->now + c->lease_ns); /* §2.4: counted from before */
 	if (deadline <= l->deadline_ns)
 		return;
 	if (l->opened && margin < l->margin_min_ns)
@@ -114,9 +115,8 @@ void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 	l->granting = false;
 	if (result == RF_FENCE_OK && !l->opened) {
 		l->opened = true;
-		v->history.open_us = (uint32_t)((c->now - v->mark_ns) / 1000);
-		rf_say_own(c, v, RF_SAY_OPENED,
-			   l->deadline_ns > c->now ? l->deadline_ns - c->now : 0, 0);
+		v->history.open_us = rf_us(c->now - v->mark_ns);
+		rf_say_own(c, v, RF_SAY_OPENED, l->deadline_ns - c->now, 0);
 		rf_commit_load(c, v);
 	} else if (result == RF_FENCE_OK) {
 		grant(c, v);
@@ -137,10 +137,6 @@ void rf_lease_advance(struct rf_core *c, struct volume *v)
 
 	if (!rf_renewing(v))
 		return;
-	if (RF_RULE(RENEW_CHECK, v->decided > v->my_epoch)) { /* learnt by another read */
-		rf_lead_superseded(c, v);
-		return;
-	}
 	if (!l->opened) {
 		if (c->now - v->mark_ns >= 2 * c->lease_ns)
 			rf_lead_lose(c, v, RF_CAUSE_EXPIRED, 0);

@@ -84,17 +84,17 @@ static void place(const struct rf_core *c, const struct io *io, struct rf_effect
 	rf_assert((write != 0) == (io->data_len != 0) && (write || length));
 }
 
+/* There is one for each record and each kind of read (ops_max), so one is free. */
 static struct op *op_free(struct rf_core *c)
 {
-	for (uint32_t n = 0; n < c->ops; n++) {
-		uint32_t i = (c->op_hint + n) % c->ops;
+	uint32_t i, n = 0;
 
-		if (c->op[i].purpose == OP_NONE) {
-			c->op_hint = i + 1;
-			return &c->op[i];
-		}
-	}
-	return NULL;
+	do {
+		rf_assert(n < c->ops);
+		i = (c->op_hint + n++) % c->ops;
+	} while (c->op[i].purpose != OP_NONE);
+	c->op_hint = i + 1;
+	return &c->op[i];
 }
 
 bool rf_op_start(struct rf_core *c, uint32_t disk, const struct io *io)
@@ -109,8 +109,6 @@ bool rf_op_start(struct rf_core *c, uint32_t disk, const struct io *io)
 	if (RF_RULE(BUSY, *busy & DISK_BIT(disk)))
 		return false;
 	op = op_free(c);
-	if (!op)
-		return false;
 	*busy |= DISK_BIT(disk);
 	e = rf_emit(c, RF_DO_IO);
 	place(c, io, e);
@@ -158,37 +156,36 @@ static struct op *op_find(struct rf_core *c, uint32_t id)
 
 static void note_latency(struct rf_core *c, const struct op *op)
 {
-	uint64_t us = (c->now - op->begun_ns) / 1000;
-	uint32_t us32 = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+	uint64_t took = c->now - op->begun_ns;
 
-	*(op->writes ? &c->write_us : &c->read_us) = us32;
-	c->worst_us = (uint32_t)rf_later(c->worst_us, us32);
-	if (us * 1000 > c->lease_ns / 3)
+	*(op->writes ? &c->write_us : &c->read_us) = rf_us(took);
+	c->worst_us = (uint32_t)rf_later(c->worst_us, rf_us(took));
+	if (took > c->lease_ns / 3)
 		c->health |= RF_HEALTH_SLOW_DISK;
 }
 
 /* Failing and back again: said once each, published as health. */
-static void note_status(struct rf_core *c, const struct op *op, int status, bool wrote)
+static void note_status(struct rf_core *c, const struct op *op, int status)
 {
-	struct disk *disk = &c->disk[op->disk];
-	uint32_t bit = op->writes && !wrote ? RF_HEALTH_WRITE_FAILING : RF_HEALTH_READ_FAILING;
+	bool failing = c->failing & DISK_BIT(op->disk);
 
 	if (status == 0) {
 		if (op->writes)
 			c->health &= ~RF_HEALTH_WRITE_FAILING;
 		c->health &= ~RF_HEALTH_READ_FAILING;
-		if (disk->failing && (op->writes || !(c->health & RF_HEALTH_WRITE_FAILING))) {
-			disk->failing = false;
+		if (failing && (op->writes || !(c->health & RF_HEALTH_WRITE_FAILING))) {
+			c->failing &= (uint8_t)~DISK_BIT(op->disk);
 			rf_emit_say(c, NULL, RF_SAY_DISK_BACK, 0, 0, op->disk, 0);
 		}
 		return;
 	}
-	c->health |= bit;
-	if (!disk->failing && status == -ETIME)
+	c->failing |= DISK_BIT(op->disk);
+	c->health |=
+		op->writes && !op->wrote ? RF_HEALTH_WRITE_FAILING : RF_HEALTH_READ_FAILING;
+	if (!failing && status == -ETIME)
 		rf_emit_say(c, NULL, RF_SAY_DISK_SLOW, 0, 0, op->disk, c->now - op->begun_ns);
-	else if (!disk->failing)
+	else if (!failing)
 		rf_emit_say(c, NULL, RF_SAY_DISK_ERROR, 0, 0, op->disk, (uint64_t)-status);
-	disk->failing = true;
 }
 
 static void push_wrote(struct push *p, uint32_t disk, uint64_t version, bool wrote)
@@ -200,53 +197,38 @@ static void push_wrote(struct push *p, uint32_t disk, uint64_t version, bool wro
 		p->retry |= DISK_BIT(disk);
 }
 
-static void dispatch(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *read)
+static void slots_read(struct rf_core *c, struct volume *v, const struct op *op,
+		       const uint8_t *slots)
 {
-	struct volume *v = op->volume != RF_NO_VOLUME ? &c->volume[op->volume] : NULL;
+	if (v)
+		rf_exclusion_slots(c, v, op, slots);
+	else if (slots)
+		rf_join_slots(c, op->disk, slots);
+}
 
-	bool reads = op->purpose <= OP_RENEW; /* and has nothing to say when that failed */
+static void peer_read(struct rf_core *c, struct volume *v, const struct op *op,
+		      const uint8_t *record)
+{
+	(void)v;
+	rf_peer_slot(c, op->index, op->disk, record);
+}
+
+static void dispatch(struct rf_core *c, const struct op *op, const uint8_t *read)
+{
+	static void (*const heard[OP_LAST + 1])(struct rf_core * c, struct volume * v,
+						const struct op *op, const uint8_t *read) = {
+		[OP_OWN] = rf_own_read,           [OP_PEER] = peer_read,
+		[OP_REGION] = rf_region_read,     [OP_RENEW] = rf_lease_observe,
+		[OP_SLOT] = rf_slot_wrote,        [OP_SLOTS] = slots_read,
+		[OP_FRESH] = rf_exclusion_region, [OP_BALLOT] = rf_ballot_done,
+		[OP_STATES] = rf_commit_states,   [OP_COMMIT] = rf_commit_wrote};
+	struct volume *v = op->volume != RF_NO_VOLUME ? &c->volume[op->volume] : NULL;
+	bool only_reads = op->purpose <= OP_RENEW; /* has nothing to say when that failed */
 
 	if (op->push)
-		push_wrote(op->push, op->disk, op->tag, wrote);
-	if (reads && !read)
-		return;
-	switch ((enum purpose)op->purpose) {
-	case OP_SLOT:
-		rf_slot_wrote(c, op, wrote, read);
-		break;
-	case OP_OWN:
-		rf_own_read(c, op->disk, op->begun_ns, read);
-		break;
-	case OP_PEER:
-		rf_peer_slot(c, op->index, op->disk, read);
-		break;
-	case OP_SLOTS:
-		if (v)
-			rf_exclusion_slots(c, v, op, read);
-		else if (read)
-			rf_join_slots(c, op->disk, read);
-		break;
-	case OP_REGION:
-		rf_region_read(c, v, op->disk, read);
-		break;
-	case OP_RENEW:
-		rf_lease_observe(c, v, op, read);
-		break;
-	case OP_FRESH:
-		rf_exclusion_region(c, v, op, read);
-		break;
-	case OP_BALLOT:
-		rf_ballot_done(c, v, op, wrote, read);
-		break;
-	case OP_STATES:
-		rf_commit_states(c, v, op->disk, read);
-		break;
-	case OP_COMMIT:
-		rf_commit_wrote(c, v, op, read);
-		break;
-	default: /* OP_EPOCH, OP_HISTORY: pushed, and that is all */
-		break;
-	}
+		push_wrote(op->push, op->disk, op->tag, op->wrote);
+	if (heard[op->purpose] && (read || !only_reads))
+		heard[op->purpose](c, v, op, read);
 }
 
 /* Was refused before anything left the host: such a write never lands. */
@@ -271,9 +253,9 @@ static void set_free(struct rf_core *c, struct op *op)
  * let it go within the grace time (A4). Its record stays busy for so long, or what is
  * written next could be overtaken by its ghost (§2.2).
  */
-static void release(struct rf_core *c, struct op *op, int status, bool wrote)
+static void release(struct rf_core *c, struct op *op, int status)
 {
-	bool unknown = op->writes && !wrote && status != 0 && !never_left(status);
+	bool unknown = op->writes && !op->wrote && !never_left(status);
 
 	if (RF_RULE(ERROR_GHOST, unknown)) {
 		op->late = true;
@@ -287,27 +269,25 @@ void rf_op_event(struct rf_core *c, const struct rf_event *e)
 {
 	struct op *op = op_find(c, e->io.op), was;
 	int status = e->io.status;
-	bool wrote;
 
 	if (!op)
 		return;
 	rf_assert(status <= 0);
+	op->wrote = op->writes && (status == 0 || e->io.wrote);
 	was = *op;
-	wrote = op->writes && (status == 0 || e->io.wrote);
 	if (status == 0 && e->io.len < op->read_len)
 		status = -EIO; /* half a record is none */
 	if (op->late) {        /* RF_EV_IO_LATE: only now may the record be written again */
-		release(c, op, status, wrote);
+		release(c, op, status);
 		return;
 	}
 	note_latency(c, op);
-	note_status(c, op, status, wrote);
-	if (status == -ETIME && e->kind == RF_EV_IO)
+	note_status(c, op, status);
+	if (status == -ETIME)
 		op->late = true;
 	else
-		release(c, op, status, wrote);
-	if (!c->halted)
-		dispatch(c, &was, wrote, status == 0 && was.read_len ? e->io.data : NULL);
+		release(c, op, status);
+	dispatch(c, &was, status == 0 && was.read_len ? e->io.data : NULL);
 }
 
 /* ---- pushed records ---- */

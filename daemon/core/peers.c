@@ -78,19 +78,15 @@ void rf_peer_read(struct rf_core *c, uint32_t node)
 static void begin_life(struct rf_core *c, uint32_t node, const struct rf_slot *s)
 {
 	struct peer *p = &c->peer[node];
-	bool known = p->incarnation != 0 && p->incarnation != s->incarnation;
+	bool known = p->incarnation != 0;
 
-	p->incarnation = s->incarnation;
-	p->generation = s->generation;
-	p->disk_seq = s->seq;
-	p->disk_seq_ns = c->now;
-	p->seq = s->seq;
-	p->moved_ns = 0;
-	p->first_ns = c->now;
-	p->net_ns = 0;
-	p->clock_at_ns = 0;
-	p->lost_said = false;
-	p->want_round_seen = 0;
+	*p = (struct peer){.incarnation = s->incarnation,
+			   .disk_seq = s->seq,
+			   .disk_seq_ns = c->now,
+			   .seq = s->seq,
+			   .first_ns = c->now,
+			   .asked_ns = p->asked_ns,
+			   .busy = p->busy};
 	if (known && c->join.stage == JOIN_DONE && s->state == RF_SLOT_JOINED)
 		rf_emit_say(c, NULL, RF_SAY_PEER_LIFE, node, 0, s->incarnation, s->generation);
 }
@@ -112,9 +108,7 @@ static void copy_slot(struct peer *p, const struct rf_slot *s)
 	p->health = s->health;
 	p->priority = s->priority;
 	memcpy(p->gate_open, s->gate_open, sizeof(p->gate_open));
-	memcpy(p->leads, s->leads, sizeof(p->leads));
 	memcpy(p->hears, s->hears, sizeof(p->hears));
-	memcpy(p->grants, s->grants, sizeof(p->grants));
 	memcpy(p->host, s->host, sizeof(p->host));
 }
 
@@ -200,7 +194,7 @@ static void heartbeat_entry(struct rf_core *c, uint32_t from, const struct rf_ms
 {
 	struct volume *v = &c->volume[e->volume];
 
-	if (e->epoch > v->epoch && e->epoch > v->my_epoch) {
+	if (e->epoch > v->epoch) {
 		/* A hint: look at the disk; until the look it is a life sign, but one
 		 * that the disk never confirms stops counting. */
 		if (v->hint_epoch != e->epoch) {
@@ -231,7 +225,7 @@ static void heartbeat(struct rf_core *c, uint32_t from, const struct rf_msg *m)
 		uint64_t held = m->heartbeat.echo_held_us * 1000ull;
 
 		if (ns >= held && ns - held < c->lease_ns)
-			p->rtt_us = (uint32_t)((ns - held) / 1000);
+			p->rtt_us = rf_us(ns - held);
 	}
 	for (uint32_t k = 0; k < m->heartbeat.count; k++)
 		heartbeat_entry(c, from, &m->heartbeat.entries[k]);
@@ -246,7 +240,7 @@ static void released(struct rf_core *c, uint32_t from, const struct rf_msg *m)
 		v->promised_epoch = m->released.epoch; /* quicker than my look at the disk */
 		v->promised_by = from;
 	}
-	if (m->released.epoch != v->epoch || v->owner != from || v->my_epoch >= v->epoch + 1)
+	if (m->released.epoch != v->epoch || v->owner != from)
 		return;
 	v->epoch_state = RF_EPOCH_RELEASED; /* a hint; the ballot will read the truth */
 	if (m->released.to == c->me)
@@ -339,8 +333,6 @@ void rf_peers_scan(struct rf_core *c)
 		uint32_t j = 1 + (c->scan * SCAN_A_BEAT + n) % c->nodes;
 		struct peer *p = &c->peer[j];
 
-		if (j == c->me)
-			continue;
 		if (!p->lost_said && p->moved_ns && !rf_peer_beats(c, j) &&
 		    !rf_peer_hears(c, j)) {
 			p->lost_said = true;

@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Quorum arithmetic: pure, three-valued, defined for empty sets. */
+/* Quorum arithmetic: pure and three-valued. */
 #include "state.h"
 
 uint32_t rf_count(uint8_t disks)
 {
-	uint32_t n = 0;
-
-	for (; disks; disks &= (uint8_t)(disks - 1))
-		n++;
-	return n;
-}
-
-uint32_t rf_map_count(const uint8_t *map, uint32_t bits)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < bits; i++)
-		n += rf_bit_get(map, i);
-	return n;
-}
-
-/* An empty set has no majority: it is lost, never won by default. */
-enum rf_verdict rf_quorum(uint32_t n, uint32_t yes, uint32_t no)
-{
-	rf_assert(yes + no <= n);
-	if (n && yes >= rf_majority(n))
-		return RF_WON;
-	return no > n - rf_majority(n) || !n ? RF_LOST : RF_PENDING;
+	return rf_map_count(&disks, 8);
 }
 
 /* Zero when no majority has anything. */
@@ -53,6 +31,10 @@ bool rf_most(const struct rf_core *c, uint8_t disks)
 
 enum rf_verdict rf_disks_verdict(const struct rf_core *c, uint8_t done, uint8_t failed)
 {
+	uint32_t lost = rf_count(failed & (uint8_t)~done);
+
 	rf_assert((done | failed) >> c->disks == 0);
-	return rf_quorum(c->disks, rf_count(done), rf_count(failed & (uint8_t)~done));
+	if (rf_most(c, done))
+		return RF_WON;
+	return lost + rf_majority(c->disks) > c->disks ? RF_LOST : RF_PENDING;
 }

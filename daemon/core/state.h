@@ -39,8 +39,8 @@ enum purpose {
 struct op {
 	uint8_t purpose;
 	uint8_t disk;
-	bool late; /* deadline passed, the kernel still owns it */
-	bool writes;
+	bool late;          /* deadline passed, the kernel still owns it */
+	bool writes, wrote; /* is to write; has written, durably */
 	uint16_t generation;
 	uint32_t volume, index; /* see struct io */
 	uint32_t read_len;      /* less is a failure */
@@ -63,18 +63,12 @@ struct push {
 	uint8_t bytes[RF_RECORD_BYTES];
 };
 
-/* ---- a quorum disk ---- */
-
-struct disk {
-	bool failing; /* last operation failed or passed its deadline */
-};
-
 /* ---- another node, as seen ---- */
 
 struct peer {
 	uint32_t state; /* RF_SLOT_*, 0 never read, 1 unreadable */
 	uint32_t health, priority, rtt_us;
-	uint64_t incarnation, generation;
+	uint64_t incarnation;
 	uint64_t disk_seq;              /* newest sequence read from a disk, */
 	uint8_t seq_disk;               /* the disk that showed it */
 	uint64_t disk_seq_ns;           /* and when it was first read: t_r of §7 */
@@ -87,9 +81,7 @@ struct peer {
 	uint64_t clock_ns, clock_at_ns; /* to be echoed */
 	uint64_t want_round_seen;       /* (volume, round) of the last prevote from its slot */
 	uint8_t gate_open[RF_VOLUMES_MAX / 8];
-	uint8_t leads[RF_VOLUMES_MAX / 8];
 	uint8_t hears[RF_NODES_MAX / 8];
-	struct rf_grant grants[RF_SLOT_GRANTS];
 	char host[RF_HOST_BYTES];
 	bool lost_said;
 	uint8_t busy; /* disks with a read of its slot in flight */
@@ -118,11 +110,10 @@ enum phase { PHASE_NONE = 0, PHASE_ONE, PHASE_TWO };
 
 struct ballot_step {
 	enum phase phase;
-	uint64_t id;                         /* push version of the ballot of this phase */
-	uint64_t number;                     /* b */
-	uint8_t done, failed;                /* disks */
-	uint64_t best_bal, best_incarnation; /* phase 1: value to adopt */
-	uint32_t best_node;
+	uint64_t id;           /* push version of the ballot of this phase */
+	uint64_t number;       /* b */
+	uint8_t done, failed;  /* disks */
+	struct rf_ballot best; /* phase 1: of the largest bal, the value to adopt */
 	uint64_t highest_mbal; /* of others, in this instance */
 	uint64_t began_ns;
 };
@@ -134,8 +125,7 @@ struct campaign {
 	uint32_t round;
 	uint8_t read_done; /* disks of the region read before the ballot */
 	uint8_t votes[RF_NODES_MAX / 8];
-	bool mandate;    /* the leader handed over to me: no prevotes needed */
-	uint32_t losses; /* rounds lost in a row, for the back-off */
+	bool mandate; /* the leader handed over to me: no prevotes needed */
 };
 
 struct vote {
@@ -172,14 +162,14 @@ struct closing {
 
 struct commit {
 	bool loading, writing, is_put;
-	uint8_t done, failed;              /* disks */
-	uint64_t id;                       /* of the pending write */
-	uint64_t version;                  /* last tried; never used twice under one epoch */
-	uint32_t half;                     /* that the pending write goes to */
-	uint64_t best_epoch, best_version; /* newest found while loading */
-	uint32_t length;                   /* of the blob in `payload` */
-	uint64_t began_ns;
-	uint64_t half_epoch[2], half_version[2]; /* newest valid of my own halves */
+	uint8_t done, failed; /* disks */
+	uint64_t id;          /* of the pending write */
+	uint64_t version;     /* last tried; never used twice under one epoch */
+	uint32_t half;        /* that the pending write goes to */
+	struct stamp {
+		uint64_t epoch, version;
+	} best, own[2];  /* newest found while loading; of my own halves */
+	uint32_t length; /* of the blob in `payload` */
 };
 
 struct volume {
@@ -189,10 +179,9 @@ struct volume {
 	uint32_t can;
 	enum rf_role role;
 
-	/* what the disk said: highest epoch in a sector, and its owner */
+	/* what the disk said: highest epoch decided, and its owner; 0 = not known whose */
 	uint64_t epoch, owner_incarnation;
 	uint32_t owner, epoch_state;
-	uint64_t decided;                /* an epoch known to be decided, >= epoch */
 	uint64_t instance;               /* largest instance in any ballot */
 	uint64_t seen_ns;                /* last life sign of the owner on this volume */
 	uint64_t hint_epoch, hint_ns;    /* epoch a heartbeat named, not yet seen on disk */
@@ -237,7 +226,6 @@ struct volume {
 	struct push history_push;
 	uint64_t mark_ns; /* when the present stage of the leadership began */
 	uint64_t campaign_ns;
-	uint64_t since_unix_ns;
 };
 
 /* ---- joining ---- */
@@ -295,7 +283,7 @@ struct rf_core {
 	struct rf_slot slot_record;
 	uint32_t write_us, read_us, worst_us;
 
-	struct disk disk[RF_DISKS_MAX];
+	uint8_t failing;   /* disks whose last operation failed or passed its deadline */
 	struct peer *peer; /* by node id, index 0 unused */
 	struct volume *volume;
 	uint32_t ops;
@@ -320,6 +308,12 @@ static inline uint32_t rf_other(const struct rf_core *c, uint32_t after)
 	return j <= c->nodes ? j : 0;
 }
 
+/* For records: an hour and more is an hour and a bit. */
+static inline uint32_t rf_us(uint64_t ns)
+{
+	return ns / 1000 > UINT32_MAX ? UINT32_MAX : (uint32_t)(ns / 1000);
+}
+
 static inline uint64_t rf_later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -333,27 +327,23 @@ void rf_emit_say(struct rf_core *c, const struct volume *v, enum rf_say code, ui
 void rf_say_own(struct rf_core *c, const struct volume *v, enum rf_say code, uint64_t a,
 		uint64_t b);
 void rf_emit_send(struct rf_core *c, uint32_t to, const struct rf_msg *m);
-void rf_emit_fence(struct rf_core *c, enum rf_effect_kind kind, uint32_t volume, uint64_t epoch,
-		   uint64_t incarnation, uint64_t deadline_ns);
+/* For my epoch; for what an earlier life left (epoch 0) while I have none. */
+void rf_emit_fence(struct rf_core *c, enum rf_effect_kind kind, const struct volume *v,
+		   uint64_t deadline_ns);
 void rf_emit_hook(struct rf_core *c, struct volume *v, enum rf_hook hook);
-/* Forget what was ordered for v in this step and would give it rights. */
-void rf_emit_withdraw(struct rf_core *c, uint32_t volume);
 void rf_halt(struct rf_core *c, uint32_t reason);
 /* The slot, or the whole area, is not this life's (any more): say why, and halt. */
 void rf_over(struct rf_core *c, enum rf_say why, uint64_t a, uint64_t b);
 uint32_t rf_random(struct rf_core *c, uint32_t below);
 
 /* ---- quorum.c ---- */
-static inline uint32_t rf_majority(uint32_t n)
+static inline uint32_t rf_majority(uint32_t n) /* never reached by an empty set */
 {
 	return RF_RULE(MAJORITY, true) ? n / 2 + 1 : 1;
 }
 uint32_t rf_count(uint8_t disks);
-uint32_t rf_map_count(const uint8_t *map, uint32_t bits);
 enum rf_verdict { RF_LOST = -1, RF_PENDING = 0, RF_WON = 1 };
-/* Of n, `yes` said yes and `no` can no longer: is a majority there, out of reach, open? */
-enum rf_verdict rf_quorum(uint32_t n, uint32_t yes, uint32_t no);
-/* The same of disks, each of which may have failed and answered later. */
+/* Is a majority done, out of reach, still open? One that failed may be done later. */
 enum rf_verdict rf_disks_verdict(const struct rf_core *c, uint8_t done, uint8_t failed);
 bool rf_most(const struct rf_core *c, uint8_t disks); /* are these a majority? */
 /* The largest value that a majority of n reaches: sequences, versions, times. */
@@ -361,7 +351,7 @@ uint64_t rf_majority_reaches(const uint64_t *of, uint32_t n);
 
 /* ---- op.c ---- */
 /* What an operation is to do; where follows from it (op.c). Handlers get what was
- * read, or NULL when the operation failed. */
+ * read, or NULL when the operation failed; and the volume, NULL when it concerns none. */
 struct io {
 	enum purpose purpose;
 	uint32_t volume;     /* or RF_NO_VOLUME */
@@ -389,7 +379,7 @@ bool rf_push_settled(const struct rf_core *c, const struct push *p);
 /* ---- join.c ---- */
 void rf_join_advance(struct rf_core *c);
 void rf_join_slots(struct rf_core *c, uint32_t disk, const uint8_t *slots);
-void rf_join_own(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *record);
+void rf_join_own(struct rf_core *c, const struct op *op, const uint8_t *record);
 void rf_join_region(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region);
 void rf_join_revoked(struct rf_core *c, uint32_t volume, uint32_t result);
 
@@ -397,8 +387,9 @@ void rf_join_revoked(struct rf_core *c, uint32_t volume, uint32_t result);
 void rf_beat_advance(struct rf_core *c);
 void rf_slot_change(struct rf_core *c); /* content changed: write as soon as possible */
 void rf_slot_push(struct rf_core *c);
-void rf_slot_wrote(struct rf_core *c, const struct op *op, bool wrote, const uint8_t *region);
-void rf_own_read(struct rf_core *c, uint32_t disk, uint64_t begun_ns, const uint8_t *read);
+void rf_slot_wrote(struct rf_core *c, struct volume *v, const struct op *op,
+		   const uint8_t *region);
+void rf_own_read(struct rf_core *c, struct volume *v, const struct op *op, const uint8_t *read);
 void rf_beat_send(struct rf_core *c);
 uint64_t rf_slot_majority(const struct rf_core *c); /* sequence durable on a majority */
 
@@ -415,10 +406,11 @@ uint32_t rf_peers_rank(const struct rf_core *c);
 void rf_peers_isolation(struct rf_core *c);
 
 /* ---- claim.c: what claim regions teach ---- */
-/* Judge one copy for my epoch (or 0) and learn from it. */
+/* Judge one copy (NULL: it could not be read) for my epoch, or 0, and learn from it. */
 enum rf_claim_verdict rf_region_judge(struct rf_core *c, struct volume *v, uint32_t disk,
 				      const uint8_t *region, uint64_t epoch);
-void rf_region_read(struct rf_core *c, struct volume *v, uint32_t disk, const uint8_t *region);
+void rf_region_read(struct rf_core *c, struct volume *v, const struct op *op,
+		    const uint8_t *region);
 void rf_region_look(struct rf_core *c, struct volume *v); /* ask for a read */
 void rf_region_look_advance(struct rf_core *c, struct volume *v);
 bool rf_leaderless(const struct rf_core *c, const struct volume *v);
@@ -437,7 +429,7 @@ void rf_campaign_mandate(struct rf_core *c, struct volume *v);
 
 /* ---- ballot.c ---- */
 void rf_ballot_begin(struct rf_core *c, struct volume *v);
-void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op, bool wrote,
+void rf_ballot_done(struct rf_core *c, struct volume *v, const struct op *op,
 		    const uint8_t *region);
 void rf_ballot_advance(struct rf_core *c, struct volume *v);
 
@@ -470,6 +462,7 @@ void rf_lead_loaded(struct rf_core *c, struct volume *v);
 void rf_lead_hook(struct rf_core *c, struct volume *v, uint32_t hook, uint64_t epoch,
 		  int32_t status);
 void rf_role_set(struct volume *v, enum rf_role role); /* only along the life of §8 */
+void rf_lead_check(struct rf_core *c, struct volume *v);
 void rf_lead_superseded(struct rf_core *c, struct volume *v);
 void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint32_t to);
 /* Left in peace: it goes on being announced until its slot says closed. */
@@ -479,11 +472,12 @@ void rf_lead_advance(struct rf_core *c, struct volume *v);
 
 /* ---- commit.c: the committed state blob ---- */
 void rf_commit_load(struct rf_core *c, struct volume *v);
-void rf_commit_states(struct rf_core *c, struct volume *v, uint32_t disk,
+void rf_commit_states(struct rf_core *c, struct volume *v, const struct op *op,
 		      const uint8_t *states);
 void rf_commit_put(struct rf_core *c, struct volume *v, const uint8_t *data, uint32_t len);
 void rf_commit_wrote(struct rf_core *c, struct volume *v, const struct op *op,
 		     const uint8_t *region);
+void rf_commit_lost(struct rf_core *c, struct volume *v); /* the leadership is */
 void rf_commit_advance(struct rf_core *c, struct volume *v);
 
 #endif

@@ -4,10 +4,6 @@
 
 void rf_core_self(const struct rf_core *c, struct rf_core_self *out)
 {
-	uint32_t good = 0;
-
-	for (uint32_t d = 0; d < c->disks; d++)
-		good += !c->disk[d].failing;
 	*out = (struct rf_core_self){
 		.joined = c->join.stage == JOIN_DONE,
 		.halted = c->halted,
@@ -17,7 +13,7 @@ void rf_core_self(const struct rf_core *c, struct rf_core_self *out)
 		.seq = c->seq,
 		.health = c->health,
 		.disks = c->disks,
-		.disks_good = good,
+		.disks_good = c->disks - rf_count(c->failing),
 		.write_us = c->write_us,
 		.read_us = c->read_us,
 		.worst_us = c->worst_us,
@@ -36,17 +32,16 @@ void rf_core_volume(const struct rf_core *c, uint32_t volume, struct rf_core_vol
 	mine = rf_renewing(v);
 	*out = (struct rf_core_volume){
 		.role = v->role,
-		.epoch = v->my_epoch > v->epoch ? v->my_epoch : v->epoch,
-		.owner = v->my_epoch > v->epoch ? c->me : v->owner,
-		.owner_incarnation =
-			v->my_epoch > v->epoch ? c->incarnation : v->owner_incarnation,
+		.epoch = v->epoch,
+		.owner = v->owner,
+		.owner_incarnation = v->owner_incarnation,
 		.has_leader = mine || !rf_leaderless(c, v),
 		.suspected = v->suspected,
 		.unreadable = v->unreadable || v->own_unreadable,
 		.lease_ns = mine ? v->lease.deadline_ns : 0,
 		.margin_min_ns = v->lease.margin_min_ns,
 		.silent_since_ns = v->seen_ns,
-		.since_unix_ns = mine ? v->since_unix_ns : 0,
+		.since_unix_ns = mine ? v->history.start_unix_ns : 0,
 		.cause = mine ? v->history.cause : v->last_cause,
 		.excluded_by = mine ? v->exclude.excluded_by : 0,
 		.can = v->can,

@@ -215,4 +215,13 @@ static inline void rf_bit_set(uint8_t *map, uint32_t bit, bool on)
 		map[bit / 8] &= (uint8_t) ~(1u << (bit % 8));
 }
 
+static inline uint32_t rf_map_count(const uint8_t *map, uint32_t bits)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < bits; i++)
+		n += rf_bit_get(map, i);
+	return n;
+}
+
 #endif
