@@ -134,7 +134,9 @@ void rf_commit_states(struct rf_core *c, struct volume *v, const struct op *op,
 	struct commit *k = &v->commit;
 	uint64_t half = rf_geo_half_bytes(&c->super);
 
-	if (!k->loading)
+	/* what was read under an earlier epoch of mine is older than what came between */
+	rf_assert(!k->loading || v->role == RF_ROLE_LOADING);
+	if (!k->loading || RF_RULE(STATES_EPOCH, op->tag != v->my_epoch))
 		return;
 	if (!states) {
 		v->read_retry_ns = c->now + c->hb_ns / 2;

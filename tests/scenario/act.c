@@ -221,11 +221,13 @@ static struct path *path_of(struct script *s)
 	return !strcmp(who, "all") ? &s->w->disk[disk].path : &host_of(s, who)->path[disk];
 }
 
-/* slow N disk= by=TIME for=TIME: each operation takes that much longer */
+/* slow N disk= by=TIME for=TIME: each operation takes that much longer; stale=1: and a
+ * read brings what was true when it began */
 static void slow(struct script *s)
 {
 	struct path *p = path_of(s);
 
+	p->stale = option_number(s, "stale", 0);
 	p->slow_ns = option_time(s, "by", 0);
 	p->slow_until = left(s);
 }

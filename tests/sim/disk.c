@@ -220,7 +220,9 @@ static void plan(struct world *w, struct host *h, struct disk_op *op)
 	}
 	op->end = op->wrote_at + (op->reads ? latency(w, h, op) : 0);
 	op->sample =
-		op->reads && !w->atlas.scripted ? rng_edge(r, op->wrote_at, op->end) : op->end;
+		!op->reads || w->atlas.scripted ? op->end : rng_edge(r, op->wrote_at, op->end);
+	if (h->path[op->disk].stale)
+		op->sample = op->wrote_at;
 	if (lost(w, h, op) || error) {
 		op->status = -EIO;
 		/* a failed write may have landed all the same, or land a while later */

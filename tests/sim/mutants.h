@@ -51,6 +51,7 @@
 	x(REWRITE) \
 	x(SEQUENCE_RESTART) \
 	x(STATES_DISKS) \
+	x(STATES_EPOCH) \
 	x(STEADY) \
 	x(STOLEN) \
 	x(TIME_BEFORE) \

@@ -80,6 +80,7 @@ struct path {                 /* from a host to a disk, or a disk itself */
 	uint64_t lost_until;  /* operations fail */
 	uint64_t slow_ns;
 	bool reads; /* lost for writes only: reads work */
+	bool stale; /* what a slow read brings was true when it began (scripts only) */
 };
 
 struct disk {
