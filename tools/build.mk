@@ -57,6 +57,7 @@ $(eval $(call rf_program,ringfence,\
 	tools/record.c \
 	tools/repair.c \
 	tools/repair_epoch.c \
+	tools/repair_history.c \
 	tools/ringfence.c \
 	tools/rows.c \
 	tools/timeline.c \

@@ -82,10 +82,10 @@ static void refuse_living(struct work *w, const char *why)
 
 		if (p->verdict != REPAIR_WRITE || p->while_alive)
 			continue;
+		p->verdict = p->otherwise ? REPAIR_LEAVE : REPAIR_REFUSE;
 		w->total[REPAIR_WRITE]--;
-		w->total[REPAIR_REFUSE]++;
-		p->verdict = REPAIR_REFUSE;
-		snprintf(p->why, sizeof(p->why), "%s", why);
+		w->total[p->verdict]++;
+		snprintf(p->why, sizeof(p->why), "%s", p->otherwise ? p->otherwise : why);
 	}
 }
 
@@ -94,8 +94,8 @@ static void refuse_living(struct work *w, const char *why)
 static int judge_life(struct work *w)
 {
 	struct alive *a = malloc(sizeof(*a));
+	unsigned refused = w->total[REPAIR_REFUSE];
 	char who[160], why[280];
-	int rc = 0;
 
 	if (!a)
 		return fail(RF_EXIT_AGAIN, "out of memory");
@@ -105,7 +105,6 @@ static int judge_life(struct work *w)
 		alive_words(a, LIFE_ALIVE, who, sizeof(who));
 		snprintf(why, sizeof(why), "alive: %s; stop ringfenced there first", who);
 		refuse_living(w, why);
-		rc = RF_EXIT_UNSAFE;
 	} else if (w->quiet_needed && !stopped &&
 		   (a->count[LIFE_SILENT] || a->count[LIFE_UNREADABLE])) {
 		alive_words(a, a->count[LIFE_SILENT] ? LIFE_SILENT : LIFE_UNREADABLE, who,
@@ -116,10 +115,9 @@ static int judge_life(struct work *w)
 			"--all-stopped",
 			who);
 		refuse_living(w, why);
-		rc = RF_EXIT_UNSAFE;
 	}
 	free(a);
-	return rc;
+	return w->total[REPAIR_REFUSE] > refused ? RF_EXIT_UNSAFE : 0;
 }
 
 static bool asks(void)

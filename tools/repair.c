@@ -122,6 +122,23 @@ static void judge_old_sector(const struct disk_set *set, struct merge *g,
 	}
 }
 
+/* ---- what its own writer writes anew ---- */
+
+/* Certain or left: nothing waits for it, so it is no failure. A state is left even then: the
+ * next leader commits what it loads on all disks. */
+static void judge_healing(const struct disk_set *set, struct merge *g, const struct record *r,
+			  const struct merged *m, const char *otherwise, struct repair *p)
+{
+	if (r->kind != RF_KIND_STATE && set->super.disk_count > 1)
+		judge_copy(set, m, p);
+	if (p->verdict != REPAIR_WRITE && r->kind == RF_KIND_HISTORY)
+		repair_history(set, g, r, p);
+	if (p->verdict == REPAIR_WRITE)
+		p->otherwise = otherwise;
+	else
+		say(p, REPAIR_LEAVE, otherwise);
+}
+
 /* ---- one record ---- */
 
 static void judge_lost(const struct disk_set *set, struct merge *g, const struct record *r,
@@ -142,16 +159,26 @@ static void judge_lost(const struct disk_set *set, struct merge *g, const struct
 		judge_sector(set, g, r, m, p);
 		break;
 	case RF_KIND_SLOT:
-		say(p, REPAIR_LEAVE, "its node writes it anew when ringfenced starts there");
+		judge_healing(
+			set, g, r, m,
+			"its node writes it anew when ringfenced starts there; until then "
+			"it counts as perhaps alive, and a new leader waits for its lease",
+			p);
 		break;
 	case RF_KIND_MAILBOX:
-		say(p, REPAIR_LEAVE, "the next order writes it anew");
+		judge_healing(set, g, r, m, "the next order writes it anew", p);
 		break;
 	case RF_KIND_STATE:
-		say(p, REPAIR_LEAVE, "the next commit of its node writes it anew");
+		judge_healing(set, g, r, m,
+			      "the next commit of its node writes it anew; a later leader has "
+			      "what was acknowledged from the other halves and disks",
+			      p);
 		break;
 	case RF_KIND_HISTORY:
-		say(p, REPAIR_LEAVE, "a later leader writes it anew");
+		judge_healing(set, g, r, m,
+			      "who led then is written nowhere else; the leader of the next "
+			      "epoch in this place of the ring writes it anew",
+			      p);
 		break;
 	}
 }

@@ -16,7 +16,8 @@ struct repair {
 	enum repair_verdict verdict;
 	unsigned disk;
 	struct record record;
-	bool while_alive; /* nobody but format ever writes it */
+	bool while_alive;      /* nobody but format ever writes it */
+	const char *otherwise; /* if it may not be written: who writes it anew, or NULL */
 	char why[280];
 	uint8_t raw[RF_RECORD_BYTES];
 };
@@ -32,5 +33,9 @@ void repair_judge(const struct disk_set *set, struct merge *g, const struct reco
  */
 bool repair_epoch(const struct disk_set *set, struct merge *g, uint32_t volume,
 		  const struct rf_epoch *sector, struct rf_epoch *e, char why[280]);
+
+/* The same for an entry of the history; *p is filled in when it is certain. */
+bool repair_history(const struct disk_set *set, struct merge *g, const struct record *r,
+		    struct repair *p);
 
 #endif

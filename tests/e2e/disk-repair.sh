@@ -134,6 +134,40 @@ tear $((slot1 + 1))
 tear 76
 expect_exit 0 rf repair "$x"
 [ "$(grep -c '^left' "$LAB/out")" = 3 ] || lab_fail "not three left: $(cat "$LAB/out")"
+
+# A lost history entry: one that no epoch has reached was never used. The last one follows
+# from the sector, if its owner committed in that epoch; else it is unknown whether it led.
+entry() {
+	rf --json dump --record history "$x" | jq -c --argjson i "$1" \
+		'.records[] | select(.index == $i) | .fields | {epoch, owner, incarnation, host}'
+}
+for n in 13 63 0; do
+	fresh
+	tear $((history + n))
+	repaired
+	said 'it was never used'
+done
+fresh
+tear $((history + 12)) # somebody tried 12, and may have led: a ballot names it
+seed "$x" ballot 0 2 instance=12 mbal=258 bal=0 value_node=0 value_incarnation=0
+expect_exit 0 rf repair "$x"
+said '^left: .*history 12'
+fresh
+tear $((history + 11))
+tear $((history + 5))
+expect_exit 0 rf repair "$x"
+[ "$(grep -c '^left' "$LAB/out")" = 2 ] || lab_fail "not two left: $(cat "$LAB/out")"
+fresh
+seed "$x" slot 0 1 state=0x892f902b host=san-a incarnation=1027 generation=1 seq=5
+seed "$x" state 0 1 epoch=11 version=3 seq=9
+was=$(entry 11)
+tear $((history + 11))
+expect_exit 0 rf repair --all-stopped "$x"
+said 'state was committed in it; cause and durations are lost'
+[ "$(entry 11)" = "$was" ] || lab_fail "history 11: $(entry 11), it was $was"
+expect_exit 0 rf verify "$x"
+expect_exit 0 rf history "$x"
+said '^ *11 +1 san-a '
 # A record of another cluster is evidence, not damage.
 truncate -s 4M "$LAB_DISKS/other"
 expect_exit 0 rf format --cluster prod --nodes 3 --volume vol0 --profile fast "$LAB_DISKS/other"
@@ -162,13 +196,13 @@ for q in "${three[@]}"; do
 	seed_past "$q"
 	cp "$q" "$q-clean"
 done
-for stride in $volume $epoch $ballot1; do
+for stride in $volume $epoch $ballot1 $slot1 $((slot1 + 3)) $((history + 5)); do
 	scribble "${three[1]}" $((stride * 4096 + 300)) torn
 done
 expect_exit 1 rf repair "${three[0]}" "${three[1]}"
 said 'name *all of them'
 expect_exit 0 rf repair "${three[@]}"
-said '3 records written'
+said '6 records written'
 for q in "${three[@]}"; do
 	cmp "$q" "$q-clean" || lab_fail "$q: not what was there"
 done
@@ -186,4 +220,24 @@ scribble "${three[1]}" $((ballot1 * 4096 + 300)) torn
 scribble "${three[2]}" $((ballot1 * 4096 + 300)) torn
 expect_exit 1 rf repair "${three[@]}"
 said 'lost on most disks'
+
+# A slot that one disk has lost, of a node that may be alive: it writes it anew itself, and
+# nothing is refused. When nobody runs, it is what the other disks say.
+for q in "${three[@]}"; do
+	cp "$q-clean" "$q"
+	seed "$q" slot 0 2 state=0x892f902b incarnation=77 host=san-b generation=1 seq=3
+	cp "$q" "$q-clean"
+done
+scribble "${three[0]}" $(((slot1 + 2) * 4096 + 300)) torn
+expect_exit 0 rf repair "${three[@]}"
+said '^left: .*slot of node 2'
+expect_exit 0 rf repair --all-stopped "${three[@]}"
+cmp "${three[0]}" "${three[0]}-clean" || lab_fail "slot 2: not what was there"
+# Lost on two: not certain, and still no failure.
+for q in "${three[0]}" "${three[1]}"; do
+	scribble "$q" $(((slot1 + 2) * 4096 + 300)) torn
+	scribble "$q" $(((history + 5) * 4096 + 300)) torn
+done
+expect_exit 0 rf repair --all-stopped "${three[@]}"
+[ "$(grep -c '^left' "$LAB/out")" = 4 ] || lab_fail "not four left: $(cat "$LAB/out")"
 exit 0

@@ -3,7 +3,8 @@
  * rf-seed IMAGE KIND VOLUME INDEX [FIELD=VALUE...]
  *
  * For tests of the disk commands: writes one good record into an area, as a daemon
- * would have left it. KIND is slot, epoch, ballot, history, volume or copy; fields that are
+ * would have left it. KIND is slot, epoch, ballot, history, state (its
+ * first half), volume or copy; fields that are
  * not named keep what lies there. VOLUME is 0 for a slot, INDEX the node or entry.
  */
 #include <fcntl.h>
@@ -20,6 +21,7 @@ union any {
 	struct rf_epoch epoch;
 	struct rf_ballot ballot;
 	struct rf_history history;
+	struct rf_state state;
 	struct rf_volume_desc volume;
 };
 
@@ -73,6 +75,9 @@ static const struct field fields[] = {
 	F("history", rf_history, open_us),
 	F("history", rf_history, reconcile_us),
 	F("history", rf_history, host),
+	F("state", rf_state, seq),
+	F("state", rf_state, epoch),
+	F("state", rf_state, version),
 	F("volume", rf_volume_desc, name),
 	F("volume", rf_volume_desc, data_offset_bytes),
 };
@@ -149,6 +154,7 @@ int main(int argc, char **argv)
 	ONE(epoch, rf_geo_region(&s, volume), volume)
 	ONE(ballot, rf_geo_ballot(&s, volume, index), volume, index)
 	ONE(history, rf_geo_history(&s, volume, index), volume, index)
+	ONE(state, rf_geo_state(&s, volume, index, 0), volume, index, 0)
 	ONE(volume, rf_geo_volume(&s, volume), volume)
 	if (!strcmp(argv[2], "copy")) {
 		/* of the superblock, with another lease: INDEX in ms */
