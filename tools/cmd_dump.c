@@ -290,7 +290,7 @@ static int run(int argc, char **argv)
 			    "--record %s: wants superblock, slots, mailbox, claims, state, "
 			    "history or all",
 			    which);
-	rc = disk_set_open(&set, argc, argv);
+	rc = disk_set_open_some(&set, argc, argv);
 	if (!rc)
 		rc = dump(&set, kinds);
 	disk_set_close(&set);

@@ -188,7 +188,7 @@ static int run(int argc, char **argv)
 {
 	struct past_set all;
 	struct disk_set set;
-	int rc = disk_set_open(&set, argc, argv);
+	int rc = disk_set_open_some(&set, argc, argv);
 
 	if (!rc) {
 		rc = past_read(&set, volume, &all);

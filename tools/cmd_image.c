@@ -292,7 +292,7 @@ static int run(int argc, char **argv)
 		free(copies);
 		return fail(RF_EXIT_USAGE, "--to FILE is required");
 	}
-	rc = disk_set_open(&set, argc, argv);
+	rc = disk_set_open_some(&set, argc, argv);
 	for (i = 0; i < set.count && !rc; i++)
 		rc = copy_one(&copies[i], &set, i);
 	if (!rc)

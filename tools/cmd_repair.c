@@ -300,11 +300,27 @@ static int repair(struct work *w)
 	return rc;
 }
 
+/* A disk and a copy of it are one witness: with both a minority would look like more. */
+static int refuse_twins(const struct disk_set *set)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		for (unsigned j = 0; j < i; j++)
+			if (set->disk[i].super.disk_index == set->disk[j].super.disk_index)
+				return fail(RF_EXIT_BAD_VALUE,
+					    "%s and %s are both disk %u of the area: give each "
+					    "of its disks once",
+					    set->disk[j].path, set->disk[i].path,
+					    set->disk[i].super.disk_index + 1);
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct work w = {.count = 0};
 	int rc = disk_set_open(&w.set, argc, argv);
 
+	if (!rc)
+		rc = refuse_twins(&w.set);
 	if (!rc)
 		rc = repair(&w);
 	disk_set_close(&w.set);

@@ -141,7 +141,7 @@ static int list(const struct disk_set *set)
 static int run(int argc, char **argv)
 {
 	struct disk_set set;
-	int rc = disk_set_open(&set, argc, argv);
+	int rc = disk_set_open_some(&set, argc, argv);
 
 	if (!rc)
 		rc = list(&set);

@@ -137,8 +137,8 @@ static void text_volume(const struct timeline *t)
 		printf("%s: nobody led\n", p->name);
 		return;
 	}
-	printf("%s: epoch %" PRIu64 ", %s\n", p->name, p->entry[p->count - 1].epoch,
-	       past_ended(p, p->count - 1));
+	printf("%s: epoch %" PRIu64 ", %s%s\n", p->name, p->entry[p->count - 1].epoch,
+	       past_leads(p, p->count - 1) ? "" : "ended: ", past_ended(p, p->count - 1));
 	for (i = 0; i < t->lanes; i++)
 		text_lane(t, t->lane[i], width);
 	text_lane(t, 0, width);
@@ -257,7 +257,7 @@ static int run(int argc, char **argv)
 
 	if (!last)
 		return fail(RF_EXIT_BAD_VALUE, "--last 0: wants at least 1");
-	rc = disk_set_open(&set, argc, argv);
+	rc = disk_set_open_some(&set, argc, argv);
 	if (!rc) {
 		rc = past_read(&set, volume, &all);
 		if (!rc) {

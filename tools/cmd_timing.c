@@ -133,7 +133,7 @@ static int from_disk(int argc, char **argv, struct source *s)
 	struct disk_set set;
 	uint32_t us;
 	unsigned i;
-	int rc = disk_set_open(&set, argc, argv);
+	int rc = disk_set_open_some(&set, argc, argv);
 
 	if (rc)
 		return rc;

@@ -43,6 +43,8 @@ void finding_add(struct findings *out, const struct disk_set *set, enum severity
 	f = &out->list[out->count++];
 	*f = (struct finding){
 		.severity = severity, .disk = disk, .offset_bytes = UINT64_MAX, .todo = ""};
+	if (disk >= 0)
+		f->path = set->disk[disk].path;
 	if (r) {
 		record_name(f->record, r);
 		f->offset_bytes = set->disk[disk < 0 ? 0 : disk].base_bytes + r->offset_bytes;
@@ -114,23 +116,22 @@ static void look_twice(const struct disk_set *set, struct findings *out)
 
 /* ---- telling ---- */
 
-static void print_finding(const struct disk_set *set, const struct finding *f)
+static void print_finding(const struct finding *f)
 {
 	printf("%s: ", severity_names[f->severity]);
-	if (f->disk >= 0)
-		printf("%s: ", set->disk[f->disk].path);
+	if (f->path)
+		printf("%s: ", f->path);
 	if (f->offset_bytes != UINT64_MAX)
 		printf("%s, byte %" PRIu64 ": ", f->record, f->offset_bytes);
 	printf("%s\n    %s\n", f->what, f->todo);
 }
 
-static void json_finding(struct json_object *a, const struct disk_set *set,
-			 const struct finding *f)
+static void json_finding(struct json_object *a, const struct finding *f)
 {
 	struct json_object *o = out_row(a);
 
 	out_text(o, "severity", severity_names[f->severity]);
-	out_text(o, "device", f->disk >= 0 ? set->disk[f->disk].path : NULL);
+	out_text(o, "device", f->path);
 	out_text(o, "record", f->record[0] ? f->record : NULL);
 	if (f->offset_bytes != UINT64_MAX)
 		out_u64(o, "offset_bytes", f->offset_bytes);
@@ -162,7 +163,7 @@ static void tell_json(const struct disk_set *set, const struct findings *f)
 	out_u64(doc, "not_ours", f->total[SEV_ALIEN]);
 	a = out_array(doc, "findings");
 	for (i = 0; i < f->count; i++)
-		json_finding(a, set, &f->list[i]);
+		json_finding(a, &f->list[i]);
 	out_print(doc);
 }
 
@@ -176,11 +177,11 @@ static void tell(const struct disk_set *set, const struct findings *f)
 		return;
 	}
 	for (i = 0; i < f->count; i++)
-		print_finding(set, &f->list[i]);
+		print_finding(&f->list[i]);
 	if (f->total[0] + bad > f->count)
 		printf("... %" PRIu64 " more\n", f->total[0] + bad - f->count);
 	if (bad)
-		printf("%" PRIu64 " findings\n", bad);
+		printf("%" PRIu64 " finding%s\n", bad, bad == 1 ? "" : "s");
 	else
 		printf("good: cluster '%s', %" PRIu64 " records on %u disk%s\n",
 		       set->super.cluster_name, record_count(&set->super) * set->count,
@@ -189,7 +190,7 @@ static void tell(const struct disk_set *set, const struct findings *f)
 
 /* ---- opening: what the others call errors are findings here ---- */
 
-static int take_disk(struct disk_set *set, struct findings *out)
+static int take_disk(struct disk_set *set)
 {
 	struct disk *d = &set->disk[set->count];
 
@@ -197,20 +198,8 @@ static int take_disk(struct disk_set *set, struct findings *out)
 		fail(0, "%s: not ours: no ringfence area at its start or end", d->path);
 		return RF_EXIT_BAD_VALUE;
 	}
-	if (d->found == FOUND_DAMAGED) {
-		struct record r = {.kind = RF_KIND_SUPERBLOCK,
-				   .offset_bytes = d->verdict_at_bytes};
-
-		set->count++;
-		finding_add(out, set, SEV_DAMAGE, (int)set->count - 1, &r,
-			    "%s, and no readable copy was found",
-			    record_verdict_words(d->verdict));
-		finding_todo(out,
-			     "nothing in this area can be read without it: keep an image of "
-			     "the device; nodes cannot start on it");
-		set->count--;
-		return RF_EXIT_NO;
-	}
+	if (d->found == FOUND_DAMAGED)
+		return RF_EXIT_NO; /* missing() tells it */
 	if (!set->count)
 		set->super = d->super;
 	if (cluster && strcmp(cluster, d->super.cluster_name))
@@ -227,41 +216,89 @@ static int take_disk(struct disk_set *set, struct findings *out)
 	return 0;
 }
 
-static int open_all(struct disk_set *set, struct findings *out, int argc, char **argv)
+/* A disk that is none of the set is a finding all the same. */
+static void missing(struct findings *out, const struct disk *d, int rc)
 {
-	int i, rc = 0;
+	struct record r = {.kind = RF_KIND_SUPERBLOCK};
+	struct finding *f;
 
-	*set = (struct disk_set){.count = 0};
-	for (i = 0; i < argc && !rc; i++) {
-		struct disk *d = &set->disk[set->count];
+	if (rc == RF_EXIT_NO) {
+		finding_add(out, NULL, SEV_DAMAGE, -1, NULL,
+			    "%s, and no readable copy was found",
+			    record_verdict_words(d->verdict));
+		finding_todo(out,
+			     "nothing on this disk can be read without it: keep an image of "
+			     "the device; nodes cannot start on it");
+	} else {
+		finding_add(
+			out, NULL, rc == RF_EXIT_BAD_VALUE ? SEV_ALIEN : SEV_IO, -1, NULL, "%s",
+			rc == RF_EXIT_BAD_VALUE ? "is no disk of this area" : "cannot be read");
+		finding_todo(out, "the others were judged without it");
+	}
+	f = &out->list[out->count - 1];
+	f->path = d->path;
+	if (rc != RF_EXIT_NO)
+		return;
+	record_name(f->record, &r);
+	f->offset_bytes = d->verdict_at_bytes;
+}
 
-		rc = disk_open(d, argv[i], O_RDONLY);
-		if (rc)
-			return rc;
+static int open_one(struct disk_set *set, struct findings *lost, const char *path)
+{
+	struct disk *d = &set->disk[set->count];
+	int rc = disk_open(d, path, O_RDONLY);
+
+	if (!rc) {
 		rc = disk_locate(d, true);
 		if (!rc)
-			rc = take_disk(set, out);
+			rc = take_disk(set);
 		if (rc)
 			disk_close(d);
 	}
+	if (rc)
+		missing(lost, d, rc);
 	return rc;
+}
+
+/* The first thing that is wrong with those that are not in the set, or 0. */
+static int open_all(struct disk_set *set, struct findings *lost, int argc, char **argv)
+{
+	int i, rc, first = 0;
+
+	*set = (struct disk_set){.count = 0};
+	for (i = 0; i < argc; i++) {
+		rc = open_one(set, lost, argv[i]);
+		first = first ? first : rc;
+	}
+	return first;
+}
+
+static void append(struct findings *to, const struct findings *from)
+{
+	for (unsigned i = 0; i < from->count && to->count < FINDINGS_MAX; i++) {
+		to->list[to->count++] = from->list[i];
+		to->total[from->list[i].severity]++;
+	}
 }
 
 static int run(int argc, char **argv)
 {
+	struct findings f, lost;
 	struct disk_set set;
-	struct findings f;
 	int rc;
 
 	findings_init(&f);
-	rc = open_all(&set, &f, argc, argv);
-	if (!rc)
+	findings_init(&lost);
+	rc = open_all(&set, &lost, argc, argv);
+	if (set.count)
 		look_twice(&set, &f);
-	if (!rc || f.count)
+	append(&f, &lost);
+	if (set.count || rc == RF_EXIT_NO)
 		tell(&set, &f);
-	if (!rc)
+	if (set.count)
 		rc = exit_code(&f);
 	disk_set_close(&set);
+	free(lost.list);
 	free(f.list);
 	return rc;
 }

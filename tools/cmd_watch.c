@@ -291,7 +291,7 @@ static int run(int argc, char **argv)
 
 	if (rc)
 		return rc;
-	rc = disk_set_open(&set, argc, argv);
+	rc = disk_set_open_some(&set, argc, argv);
 	if (!rc) {
 		pthread_mutex_init(&v.w.lock, NULL);
 		v.w.set = &set;

@@ -74,6 +74,11 @@ int disk_measure(const struct disk *d, uint64_t offset_bytes, unsigned count,
  * are not of one area RF_EXIT_BAD_DATA; says why. set->count disks are open.
  */
 int disk_set_open(struct disk_set *set, int argc, char **argv);
+/* The same for whoever only reads: goes on with those that are there, if any is, and notes
+ * what is missing. */
+int disk_set_open_some(struct disk_set *set, int argc, char **argv);
+/* Notes that what is given is no majority. */
+void disk_set_note(const struct disk_set *set);
 void disk_set_close(struct disk_set *set);
 /* The disk is of the same area and shape as the set's superblock. */
 bool disk_same_area(const struct disk_set *set, const struct disk *d);

@@ -12,7 +12,7 @@ int keep_open(struct disk_set *set, const struct opt_list *devices)
 	if (devices->count > RF_DISKS_MAX)
 		return fail(RF_EXIT_BAD_VALUE, "--device: an area has at most %u disks",
 			    RF_DISKS_MAX);
-	return disk_set_open(set, (int)devices->count, (char **)devices->item);
+	return disk_set_open_some(set, (int)devices->count, (char **)devices->item);
 }
 
 static int number_of(const struct disk_set *set, const char *volume, uint32_t *number)

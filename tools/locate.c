@@ -187,25 +187,67 @@ static int set_judge(struct disk_set *set, const struct disk *d)
 	return 0;
 }
 
+/* One more disk. Exit code; it said why. */
+static int set_add(struct disk_set *set, const char *path)
+{
+	struct disk *d = &set->disk[set->count];
+	int rc = disk_open(d, path, O_RDONLY);
+
+	if (rc)
+		return rc;
+	rc = disk_locate(d, true);
+	if (!rc)
+		rc = set_judge(set, d);
+	if (rc)
+		disk_close(d);
+	else
+		set->count++;
+	return rc;
+}
+
 int disk_set_open(struct disk_set *set, int argc, char **argv)
 {
-	int rc = 0;
+	int i, rc = 0;
 
 	*set = (struct disk_set){.count = 0};
-	while ((int)set->count < argc && !rc) {
-		struct disk *d = &set->disk[set->count];
-
-		rc = disk_open(d, argv[set->count], O_RDONLY);
-		if (rc)
-			break;
-		set->count++;
-		rc = disk_locate(d, true);
-		if (!rc)
-			rc = set_judge(set, d);
-	}
+	for (i = 0; i < argc && !rc; i++)
+		rc = set_add(set, argv[i]);
 	if (rc)
 		disk_set_close(set);
 	return rc;
+}
+
+/* What counted is on a majority of the disks: fewer may all have missed it. */
+void disk_set_note(const struct disk_set *set)
+{
+	unsigned disks = set->super.disk_count;
+
+	if (set->count && set->count < disks / 2 + 1)
+		note("the area has %u disks and this is %u of them: the newest may lie on the "
+		     "others",
+		     disks, set->count);
+}
+
+int disk_set_open_some(struct disk_set *set, int argc, char **argv)
+{
+	int i, rc, first = 0;
+
+	*set = (struct disk_set){.count = 0};
+	for (i = 0; i < argc; i++) {
+		rc = set_add(set, argv[i]);
+		first = first ? first : rc;
+		/* one of another area is not missing: it was not meant */
+		if (rc == RF_EXIT_BAD_DATA && set->disk[set->count].found != FOUND_DAMAGED) {
+			disk_set_close(set);
+			return rc;
+		}
+	}
+	if (!set->count)
+		return first;
+	if (first)
+		note("going on without it: %u of the %d disks given", set->count, argc);
+	disk_set_note(set);
+	return 0;
 }
 
 void disk_set_close(struct disk_set *set)

@@ -14,7 +14,8 @@ enum severity {
 
 struct finding {
 	enum severity severity;
-	int disk;              /* index in the set, -1 = about the area as a whole */
+	int disk;              /* index in the set, -1 = of none in it */
+	const char *path;      /* of the device; NULL = about the area as a whole */
 	uint64_t offset_bytes; /* on the disk; UINT64_MAX = none */
 	char record[RECORD_NAME_BYTES];
 	char what[240];

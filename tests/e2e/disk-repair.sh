@@ -206,6 +206,12 @@ said '6 records written'
 for q in "${three[@]}"; do
 	cmp "$q" "$q-clean" || lab_fail "$q: not what was there"
 done
+# The same disk, or a snapshot of it, twice: that is one witness.
+cp "${three[0]}" "$LAB_DISKS/twin"
+scribble "${three[1]}" $((ballot1 * 4096 + 300)) torn
+expect_exit 2 rf repair "${three[0]}" "$LAB_DISKS/twin" "${three[1]}"
+said 'are both disk 1 of the area'
+cp "${three[1]}-clean" "${three[1]}"
 # The newest copy, not any: disk 1 missed the last vote.
 seed "${three[1]}" ballot 0 1 seq=12 instance=12 mbal=513 bal=0 value_node=0 value_incarnation=0
 cp "${three[1]}" "${three[2]}"

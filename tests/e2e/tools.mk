@@ -6,6 +6,7 @@ E2E_TESTS += \
 	tests/e2e/disk-dump.sh \
 	tests/e2e/disk-verify.sh \
 	tests/e2e/disk-shapes.sh \
+	tests/e2e/disk-sets.sh \
 	tests/e2e/disk-alive.sh \
 	tests/e2e/disk-three.sh \
 	tests/e2e/disk-history.sh \
