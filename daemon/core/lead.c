@@ -28,6 +28,7 @@ static void history_change(struct rf_core *c, struct volume *v)
 	v->history_push.index = (uint32_t)(v->my_epoch % c->super.history);
 	rf_history_encode(v->history_push.bytes, &c->super.id, v->number, v->history_push.index,
 			  h);
+	rf_push(c, &v->history_push); /* now: a node that leaves says FREE in this very step */
 }
 
 /* ---- the life of a leadership (§8) ---- */
