@@ -8,5 +8,11 @@ CHECK_LEVELS += check-deb
 deb: all
 	+@MAKE='$(MAKE)' tools/debian/build $(B)/deb
 
-check-deb: all
-	+@MAKE='$(MAKE)' tests/lib/run deb tests/deb/deb.sh
+DEB_TESTS := \
+	tests/deb/deb.sh \
+	tests/deb/dkms.sh \
+	tests/deb/systemd.sh
+
+check-deb: deb
+	+@MAKE='$(MAKE)' tests/deb/next $(B)/deb-next >$(B)/deb-next.log 2>&1 || { cat $(B)/deb-next.log; exit 1; }
+	+@MAKE='$(MAKE)' tests/lib/run deb $(DEB_TESTS)

@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # limit: 300
-# `make deb`: the same bytes twice, no error from lintian; then all packages are
-# installed by dpkg on this system as it is seen through an overlay, used, upgraded,
-# removed and purged, and nothing of them is left.
+# `make deb`: the same bytes twice, no error and no warning from lintian; then all
+# packages are installed by dpkg on this system as it is seen through an overlay, used,
+# upgraded to a later version, removed and purged, and nothing of them is left.
 . "$(dirname "$0")/../lib/disks.sh"
+. "$(dirname "$0")/../lib/machine.sh"
 
 disks_begin dpkg-deb dpkg-shlibdeps unshare
-debs=$LAB/deb
+debs=$LAB_BUILD/deb
+next=$LAB_BUILD/deb-next
+for x in "$debs"/ringfence_*.deb "$next"/ringfence_*.deb; do
+	[ -f "$x" ] || lab_skip "needs $x; run make check-deb"
+done
 
-"$LAB_ROOT/tools/debian/build" "$debs" >"$LAB/build.log" 2>&1 || {
-	rc=$?
-	[ $rc -ne 77 ] || lab_skip "$(tail -n 1 "$LAB/build.log")"
-	lab_fail "build: $(cat "$LAB/build.log")"
-}
-"$LAB_ROOT/tools/debian/build" "$LAB/again" >"$LAB/build.log" 2>&1 || lab_fail "second build"
+"$LAB_ROOT/tools/debian/build" "$LAB/again" >"$LAB/build.log" 2>&1 ||
+	lab_fail "second build: $(cat "$LAB/build.log")"
 for deb in "$debs"/*.deb; do
 	cmp "$deb" "$LAB/again/$(basename "$deb")" || lab_fail "not the same bytes twice"
 done
@@ -22,79 +23,82 @@ wanted=$(sed -n 's/^Package: //p' "$LAB_ROOT/tools/debian/control" | sort)
 built=$(for deb in "$debs"/*.deb; do dpkg-deb -f "$deb" Package; done | sort)
 [ "$wanted" = "$built" ] || lab_fail "built: $built"
 
-if command -v lintian >/dev/null; then
-	lintian --fail-on error "$debs"/*.deb >"$LAB/lintian" 2>&1 || lab_fail "$(cat "$LAB/lintian")"
-else
-	say "not judged by lintian: it is not installed"
-fi
+command -v lintian >/dev/null || lab_skip "needs lintian; run tools/bootstrap"
+lintian --fail-on error,warning "$debs"/*.deb >"$LAB/lintian" 2>&1 || lab_fail "$(cat "$LAB/lintian")"
 
 # ---- this system, seen through an overlay ----
 
-mkdir "$LAB_DISKS/over"
-mount -t tmpfs over "$LAB_DISKS/over" || lab_skip "cannot mount here"
-LAB_MOUNTS+=("$LAB_DISKS/over")
-mkdir "$LAB_DISKS/over"/{upper,work,all}
-mount -t overlay -o "lowerdir=/,upperdir=$LAB_DISKS/over/upper,workdir=$LAB_DISKS/over/work" \
-	over "$LAB_DISKS/over/all" || lab_skip "cannot mount an overlay of / here"
-LAB_MOUNTS=("$LAB_DISKS/over/all" "${LAB_MOUNTS[@]}")
-mkdir "$LAB_DISKS/over/all/mnt/debs"
-cp "$debs"/*.deb "$LAB_DISKS/over/all/mnt/debs/"
-
-# inside COMMAND...: as root of that system, with its own /run and no network.
-inside() {
-	unshare --mount --pid --net --fork --kill-child -- bash -c '
-		set -e
-		all=$1
-		shift
-		mount --make-rprivate /
-		mount -t proc proc "$all/proc"
-		mount --rbind /dev "$all/dev"
-		mount -t tmpfs run "$all/run"
-		exec chroot "$all" "$@"' inside "$LAB_DISKS/over/all" "$@"
-}
-
-# Files of the system, without what dpkg, dkms and the loader note for themselves.
-listing() {
-	(cd "$LAB_DISKS/over/all" && find etc usr lib var opt srv -xdev \( -path var/lib/dpkg -o \
-		-path var/cache -o -path var/log -o -path var/lib/systemd \) -prune -o -print) | sort
-}
+machine_root
+mkdir "$MACHINE"/mnt/{debs,next}
+cp "$debs"/*.deb "$MACHINE/mnt/debs/"
+cp "$next"/*.deb "$MACHINE/mnt/next/"
 
 said_of() {
 	grep -Eq "$1" "$LAB/out" || lab_fail "no '$1' in: $(cat "$LAB/out")"
 }
 
-listing >"$LAB/before"
-expect_exit 0 inside sh -c 'dpkg --force-unsafe-io -i /mnt/debs/*.deb'
-expect_exit 0 inside dpkg --audit
+root_files >"$LAB/before"
+expect_exit 0 in_root sh -c 'dpkg --force-unsafe-io -i /mnt/debs/*.deb'
+expect_exit 0 in_root dpkg --audit
 [ -s "$LAB/out" ] && lab_fail "dpkg --audit: $(cat "$LAB/out")"
 
 # What a user does first.
 version=$(sed -n 's/^VERSION := //p' "$LAB_ROOT/Makefile")
-expect_exit 0 inside ringfenced --version
+expect_exit 0 in_root ringfenced --version
 said_of "$version"
-expect_exit 0 inside ringfence --help
+expect_exit 0 in_root ringfence --help
 said_of '^  status '
-expect_exit 0 inside sh -c 'truncate -s 64M /tmp/area && ringfence format --cluster c --nodes 3 \
+expect_exit 0 in_root sh -c 'truncate -s 64M /tmp/area && ringfence format --cluster c --nodes 3 \
 	--volume v --profile fast --yes /tmp/area && ringfence verify /tmp/area; rm -f /tmp/area'
-expect_exit 0 inside nbdkit ringfence --dump-plugin
+expect_exit 0 in_root nbdkit ringfence --dump-plugin
 said_of '^name=ringfence'
-expect_exit 0 inside sh -c 'env -i /usr/lib/ocf/resource.d/ringfence/volume meta-data'
-expect_exit 0 inside dkms status
+expect_exit 0 in_root sh -c 'env -i /usr/lib/ocf/resource.d/ringfence/volume meta-data'
+expect_exit 0 in_root sh -c 'fence_ringfence -o metadata'
+expect_exit 0 in_root dkms status
 said_of '^ringfence/'
-expect_exit 0 inside sh -c 'echo "#include <ringfence/format.h>" | gcc -fsyntax-only -x c -'
-expect_exit 0 inside sh -c 'echo "#include <ringfence/ringfence.h>
-int main(void) { return 0; }" | gcc -x c - -o /tmp/rf-deb $(pkg-config --cflags --libs libringfence) &&
-	/tmp/rf-deb; rc=$?; rm -f /tmp/rf-deb; exit $rc'
-for file in $(cd "$debs/work" && find stage -name '*.service' -printf '/%P '); do
-	! command -v systemd-analyze >/dev/null ||
-		expect_exit 0 inside systemd-analyze verify --man=no "$file"
+for page in ringfenced ringfence libringfence fence_ringfence dm-ringfence; do
+	expect_exit 0 in_root man -w $page
 done
 
-# Upgraded, removed, purged.
-expect_exit 0 inside sh -c 'dpkg --force-unsafe-io -i /mnt/debs/*.deb'
-expect_exit 0 inside sh -c "touch /etc/ringfence/key && dpkg --force-unsafe-io -r $(echo $wanted)"
-expect_exit 0 inside sh -c "test -f /etc/ringfence/key && rm /etc/ringfence/key"
-expect_exit 0 inside sh -c "dpkg --force-unsafe-io -P $(echo $wanted)"
-listing >"$LAB/after"
+# The library: found by pkg-config, its example compiled and run, which finds no daemon.
+expect_exit 0 in_root sh -ec 'cd /usr/share/doc/libringfence-dev/examples
+	for how in "" --static; do
+		gcc -Wall -Werror -o /tmp/rf-example example.c $(pkg-config --cflags --libs $how libringfence)
+	done
+	ldd /tmp/rf-example | grep libringfence.so.0'
+expect_exit 1 in_root /tmp/rf-example vol0 /run/nobody
+said_of '^rf-example: open: .*/run/nobody'
+rm "$MACHINE/tmp/rf-example"
+for header in "$LAB_ROOT"/include/ringfence/*.h; do
+	expect_exit 0 in_root gcc -fsyntax-only -include "ringfence/$(basename "$header")" -x c /dev/null
+done
+
+# What bash offers, in a bash of its own that reads what is installed.
+expect_exit 0 in_root bash -c '. /usr/share/bash-completion/completions/ringfence &&
+	complete -p ringfence && COMP_WORDS=(ringfence hand) COMP_CWORD=1 && _ringfence && echo "${COMPREPLY[*]}"'
+said_of '^handover$'
+
+# ---- upgraded: what the administrator wrote stays, and nobody is asked ----
+
+printf '[cluster]\nname = mine\n' >"$MACHINE/etc/ringfence/ringfence.conf"
+echo '# mine' >>"$MACHINE/etc/ringfence/hooks.d/50-systemd"
+expect_exit 0 in_root sh -c 'dpkg --force-unsafe-io -i /mnt/next/*.deb'
+expect_exit 0 in_root dpkg --audit
+[ -s "$LAB/out" ] && lab_fail "dpkg --audit: $(cat "$LAB/out")"
+expect_exit 0 in_root ringfenced --version
+said_of "$(dpkg-deb -f "$next"/ringfence_*.deb Version)"
+expect_exit 0 in_root dkms status
+! grep -q "$version" "$LAB/out" || lab_fail "dkms keeps the old sources: $(cat "$LAB/out")"
+expect "the old library is gone" [ ! -e "$MACHINE"/usr/lib/*/libringfence.so."$version" ]
+expect "configuration kept" grep -q mine "$MACHINE/etc/ringfence/ringfence.conf"
+expect "hook kept" grep -q mine "$MACHINE/etc/ringfence/hooks.d/50-systemd"
+expect "no question" [ -z "$(find "$MACHINE/etc/ringfence" -name '*.dpkg-*')" ]
+
+# Removed, purged.
+expect_exit 0 in_root sh -c "dpkg --force-unsafe-io -r $(echo $wanted)"
+expect_exit 0 in_root sh -c "dpkg --force-unsafe-io -P $(echo $wanted)"
+expect "the administrator's file is left to him" rm "$MACHINE/etc/ringfence/ringfence.conf"
+rmdir "$MACHINE/etc/ringfence"
+root_files >"$LAB/after"
 diff "$LAB/before" "$LAB/after" >"$LAB/left" || lab_fail "left behind: $(cat "$LAB/left")"
 say "deb: $(echo $wanted): built twice alike, installed, used, upgraded, purged"

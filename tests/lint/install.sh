@@ -8,15 +8,18 @@ set -eu
 inst=$RF_BUILD/inst
 rm -rf "$inst"
 plugins=/usr/lib/test-nbdkit
+version=$(sed -n 's/^VERSION := //p' Makefile)
+tools/set-version --check
 "${MAKE:-make}" --no-print-directory install DESTDIR="$inst" PREFIX=/usr PLUGINDIR=$plugins
 
 expected() {
 	for f in include/ringfence/*.h; do echo "644 usr/$f"; done
 	for f in man/*.[1-8]; do echo "644 usr/share/man/man${f##*.}/${f#man/}"; done
 	echo "755 usr/sbin/ringfenced"
-	for f in libringfence.a libringfence.so.0.1.0 pkgconfig/libringfence.pc; do
+	for f in libringfence.a "libringfence.so.$version" pkgconfig/libringfence.pc; do
 		echo "644 usr/lib/$f"
 	done
+	echo "644 usr/share/doc/libringfence-dev/examples/example.c"
 	echo "755 usr/sbin/ringfence-exporter"
 	echo "755 usr/bin/ringfence"
 	for f in tools/grafana/*; do echo "644 usr/share/ringfence/${f##*/}"; done

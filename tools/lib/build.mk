@@ -5,6 +5,7 @@ RFL_ABI := 0
 RFL_SOURCES := tools/lib/keep.c tools/lib/ringfence.c
 RFL_SHARED := $(B)/lib/libringfence.so.$(VERSION)
 LIBDIR ?= $(PREFIX)/lib
+EXAMPLEDIR ?= $(PREFIX)/share/doc/libringfence-dev/examples
 
 $(eval $(call rf_archive,libringfence,$(RFL_SOURCES)))
 
@@ -28,3 +29,4 @@ install-lib: $(RFL_SHARED) $(B)/lib/libringfence.a
 		-e 's,@INCLUDEDIR@,$(INCLUDEDIR),' tools/lib/libringfence.pc.in \
 		>$(B)/lib/libringfence.pc
 	$(call rf_install,0644,$(LIBDIR)/pkgconfig,$(B)/lib/libringfence.pc)
+	$(call rf_install,0644,$(EXAMPLEDIR),tools/lib/example.c)
