@@ -156,6 +156,7 @@ endif
 -include tests/e2e/tools.mk
 -include tests/nbd/build.mk
 -include tests/agents/build.mk
+-include tests/alerts/build.mk
 -include tests/deb/build.mk
 -include tests/vm/build.mk
 -include tests/bench/build.mk
