@@ -86,9 +86,8 @@ static void fill_gates(struct rf_core *c, struct rf_slot *s)
 static bool may_free(const struct rf_core *c)
 {
 	rf_each_volume (c, v) {
-		if (v->slot_open || v->role == RF_ROLE_CLOSING)
-			return false;
-		if (RF_RULE(FREE_IDLE, v->busy[OP_BALLOT] | v->busy[OP_EPOCH] |
+		if (v->slot_open || v->role == RF_ROLE_CLOSING ||
+		    RF_RULE(FREE_IDLE, v->busy[OP_BALLOT] | v->busy[OP_EPOCH] |
 					       v->busy[OP_HISTORY] | v->busy[OP_COMMIT]))
 			return false;
 	}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # limit: 240
-# The packages under a real systemd: the service with all it is told and tells, what
+# CASES 17, 28. The packages under a real systemd: the service with all it is told and tells, what
 # its sandbox leaves, the leader's target and what is bound to it, restarts, the
 # watchdog; an upgrade of a daemon that leads; nothing left at the end.
 . "$(dirname "$0")/../lib/lab.sh"

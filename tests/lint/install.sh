@@ -53,7 +53,7 @@ if command -v systemd-analyze >/dev/null; then
 	units=$inst.units
 	rm -rf "$units" && mkdir "$units"
 	cp "$inst"/usr/lib/systemd/system/* "$units"
-	sed -i "s,=/usr/sbin/,=$inst/usr/sbin/," "$units"/*
+	sed -i "s,^\(Exec[A-Za-z]*=\)/usr/,\1$inst/usr/," "$units"/*
 	said=$(SYSTEMD_UNIT_PATH="$units:" systemd-analyze verify --man=no ringfenced.service \
 		ringfence-exporter.service ringfence-leader@vol0.target 2>&1 | grep -iE 'ringfence' || :)
 	[ -z "$said" ] || { echo "systemd-analyze verify: $said" && exit 1; }
