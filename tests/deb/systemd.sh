@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # limit: 240
-# CASES 17, 28. The packages under a real systemd: the service with all it is told and tells, what
-# its sandbox leaves, the leader's target and what is bound to it, restarts, the
-# watchdog; an upgrade of a daemon that leads; nothing left at the end.
+# CASES 17, 28. The packages under a real systemd: the service with all it is told
+# and tells, what its sandbox leaves, the leader's target and what is bound to it,
+# reload, restarts, the watchdog; an upgrade of a daemon that leads; nothing left.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/machine.sh"
 
@@ -137,8 +137,14 @@ hand_over_here "back"
 # ---- reload, kill, stand still ----
 
 before=$(daemon_pid)
+in_machine sh -c 'printf "[log]\nlevel = debug\n" >/etc/ringfence/conf.d/level.conf'
 expect_exit 0 in_machine systemctl reload ringfenced.service
-must 5 "reloaded" said_in_journal 'keys reloaded'
+must 5 "reloaded" said_in_journal '^(<[0-9]>)?reloaded applied=[1-9]'
+in_machine sh -c 'printf "[log]\nlevel = shrill\n" >/etc/ringfence/conf.d/level.conf'
+expect_exit 1 in_machine systemctl reload ringfenced.service
+must 5 "the mistake with file and line" said_in_journal 'conf.d/level.conf:2'
+in_machine rm /etc/ringfence/conf.d/level.conf
+expect_exit 0 in_machine systemctl reload ringfenced.service
 expect "the same daemon" [ "$(daemon_pid)" = "$before" ]
 expect "which still leads" leads_here
 
