@@ -11,7 +11,8 @@ deb: all
 DEB_TESTS := \
 	tests/deb/deb.sh \
 	tests/deb/dkms.sh \
-	tests/deb/systemd.sh
+	tests/deb/systemd.sh \
+	tests/deb/udev.sh
 
 check-deb: deb
 	+@MAKE='$(MAKE)' tests/deb/next $(B)/deb-next >$(B)/deb-next.log 2>&1 || { cat $(B)/deb-next.log; exit 1; }
