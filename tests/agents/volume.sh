@@ -37,7 +37,11 @@ pm_cib() {
 				</operations>
 			</primitive>
 		</clone>
-		<primitive id="fence" class="stonith" type="fence_ringfence"/>
+		<primitive id="fence" class="stonith" type="fence_ringfence">
+			<meta_attributes id="f">
+				<nvpair id="f-p" name="provides" value="unfencing"/>
+			</meta_attributes>
+		</primitive>
 		<primitive id="user" class="ocf" provider="pacemaker" type="Dummy"/>
 		</resources>
 		<constraints>
@@ -46,6 +50,11 @@ pm_cib() {
 			<rsc_order id="l-o" first="vol0-clone" first-action="promote"
 				then="user" then-action="start" kind="Mandatory"/>
 		</constraints>
+		<fencing-topology>
+			<fencing-level id="f-1" target="pm1" index="1" devices="fence"/>
+			<fencing-level id="f-2" target="pm2" index="1" devices="fence"/>
+			<fencing-level id="f-3" target="pm3" index="1" devices="fence"/>
+		</fencing-topology>
 		</configuration>
 		<status/>
 		</cib>
@@ -83,6 +92,21 @@ agreed() {
 		sed -n 's/^ *"epoch": *\([0-9]*\),/\1/p')"
 }
 
+# What was unfenced when it joined, and the configuration as Pacemaker judges it.
+unfenced() {
+	in_pm "$1" stonith_admin --history "pm$2" --verbose >"$LAB/unfenced" 2>&1 &&
+		grep -Eq "^(unfencing|on) of pm$2 successful" "$LAB/unfenced"
+}
+# shown NODE LINE: crm_mon has a line that begins so, after its star.
+shown() {
+	in_pm "$1" crm_mon -1 | sed 's/^[ *]*//' | grep -Eq -- "^$2"
+}
+for i in 1 2 3; do
+	must 30 "node $i is unfenced before it runs anything" unfenced 1 $i
+done
+expect_exit 0 in_pm 1 crm_verify --live-check -V
+[ ! -s "$LAB/out" ] || lab_fail "crm_verify: $(cat "$LAB/out")"
+
 must 60 "vol0 is promoted" promoted 1
 first=${WHERE#pm}
 agreed 1 "$first" "promoted"
@@ -94,6 +118,8 @@ expect_exit 0 in_pm 1 crm_resource --move --resource vol0-clone --promoted --nod
 must 60 "moved to node $third" promoted_on 1 "$third"
 agreed 1 "$third" "moved"
 expect_exit 0 in_pm 1 crm_resource --clear --resource vol0-clone
+must 30 "crm_mon: promoted there" shown 1 "Promoted: \[ pm$third \]"
+must 30 "crm_mon: not elsewhere" shown 1 "Unpromoted: \[ $(printf 'pm%s\n' "$first" "$second" | sort | paste -sd ' ') \]"
 
 # The host loses its power.
 pm_kill "$third"
@@ -102,11 +128,16 @@ last=${WHERE#pm}
 agreed "$second" "$last" "after the death of node $third"
 expect_exit 0 in_pm "$second" stonith_admin --history "pm$third" --verbose
 grep -Eq "^(reboot|off) of pm$third successful" "$LAB/out" || lab_fail "not fenced: $(cat "$LAB/out")"
+expect_exit 2 in_pm "$second" fence_ringfence -o status -n "$third"
+expect_exit 0 in_pm "$second" fence_ringfence -o status -n "$second"
+must 30 "crm_mon: the host is gone" shown "$second" "OFFLINE: \[ pm$third \]"
 
 # It comes back: its order is taken back, it takes part, and leads nothing.
 pm_node "$third"
 must 60 "three nodes online" pm_online "$second" "pm1 pm2 pm3"
 must 60 "node $third takes part" unpromoted_on "$second" "$third"
+must 30 "it was unfenced" unfenced "$second" "$third"
+expect_exit 0 in_pm "$second" fence_ringfence -o status -n "$third"
 expect_exit 1 in_pm "$third" ringfence is-leader "$LAB_VOLUME"
 agreed "$second" "$last" "after node $third came back"
 in_pm "$second" crm_mon -1

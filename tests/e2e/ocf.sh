@@ -115,6 +115,10 @@ must 8 "node 2 leads" lab_leads 2
 expect_exit 0 ocf 2 promote
 expect_exit 0 ocf 2 stop
 never 2 "a stopped volume is led" lab_led
+lab_stop_node 2
+lab_node 2
+must 8 "the daemon of node 2 is back" eval "tool 2 leader '$LAB_VOLUME'; [ \$? -eq 1 ]"
+never 2 "a stopped volume is led after its daemon's restart" lab_led
 expect_exit 0 ocf 1 start
 must 8 "node 1 leads" lab_leads 1
 expect_exit 0 ocf 1 promote
