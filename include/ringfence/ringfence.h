@@ -47,14 +47,15 @@ struct ringfence;
  * daemon does not answer; -EPROTO: it is of another version.
  */
 int ringfence_open(struct ringfence **handle, const char *volume, const char *socket);
-/* NULL is allowed. Counts as ringfence_release(). */
+/* NULL is allowed. Counts as ringfence_release(). Never fails. */
 void ringfence_close(struct ringfence *handle);
 /* The last failure, a sentence; "" when there was none. Valid until the next call. */
 const char *ringfence_error(const struct ringfence *handle);
 
 /*
  * Wait until this host is the active leader. timeout_ms < 0: for ever; 0: only look.
- * -ETIMEDOUT: not yet, it may be called again; -EALREADY: it is held; else as in open.
+ * -ETIMEDOUT: not yet, it may be called again; -EALREADY: it is held; -EPIPE: the daemon
+ * closed the connection, the next call joins it anew; else as in open.
  */
 int ringfence_acquire(struct ringfence *handle, int timeout_ms);
 /*
@@ -80,16 +81,20 @@ uint64_t ringfence_deadline_ns(const struct ringfence *handle);
  * All work under the leadership has stopped: the daemon may let it go. After a loss
  * this is the way to acquire anew. While this host still leads, it says that nothing
  * here needs the leadership any more; the host goes on leading, and the same epoch
- * cannot be acquired again on this handle. -EINVAL: nothing is held.
+ * cannot be acquired again on this handle. -EINVAL: nothing is held. A daemon that is
+ * gone or hangs is no failure: the connection is closed, which says the same.
  */
 int ringfence_release(struct ringfence *handle);
 
 /*
  * State and unfinished work of the leader, see ringfence-state(8). Changes return 0
  * only when every later leader will find them. They name the epoch that was acquired:
- * -ESTALE: this host does not lead in it (any more); -EIO, -ETIMEDOUT: not
- * acknowledged, a later leader may find it or not; -EAGAIN: try again; -EINVAL: too
- * long, or not a good id; -EBADMSG: written by a version that the daemon does not know.
+ * -ESTALE: this host does not lead in it (any more); -EIO, -ETIMEDOUT, -EPIPE: not
+ * acknowledged, a later leader may find it or not; -EAGAIN: try again (the list of work
+ * is full); -EINVAL: too long, or not a good id; -EBADMSG: written by a version that the
+ * daemon does not know; -ENOENT, -EACCES: as in open; -EPROTO: the daemon's answer is
+ * none. timeout_ms < 0: as long as it takes, also when the daemon hangs; the others
+ * answer within a second after it.
  */
 #define RINGFENCE_STATE_MAX 65536u /* what one area has room for may be less */
 #define RINGFENCE_WORK_MAX 16u
@@ -121,7 +126,8 @@ int ringfence_work_begin(struct ringfence *handle, const char *id, const char *t
 			 int timeout_ms);
 /* -ENOENT: there is no such work. */
 int ringfence_work_end(struct ringfence *handle, const char *id, int timeout_ms);
-/* Fills in at most `room` of them. How many there are, or a negative errno. */
+/* Fills in at most `room` of them. How many there are, or a negative errno: -ESTALE, -EIO
+ * and so on, as in ringfence_state_get(). */
 int ringfence_work_list(struct ringfence *handle, struct ringfence_work *work, size_t room);
 
 #pragma GCC visibility pop

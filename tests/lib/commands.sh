@@ -19,6 +19,7 @@ lab_commands() {
 		work list $LAB_VOLUME
 		pause
 		resume
+		reload
 		nbd-name $LAB_VOLUME --key-file $LAB/key
 	END
 }

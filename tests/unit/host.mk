@@ -21,3 +21,4 @@ $(eval $(call rf_test,hooks,\
 	tests/unit/test_hooks.c \
 	daemon/io/hooks.c daemon/io/hooks_job.c daemon/io/hooks_keeper.c \
 	daemon/io/hooks_runner.c daemon/io/hooks_script.c daemon/io/tree.c,,))
+$(eval $(call rf_test,library,tests/unit/test_library.c,libringfence,))

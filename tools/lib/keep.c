@@ -13,6 +13,7 @@ _Static_assert(RINGFENCE_WORK_MAX == RF_WORK_MAX, "one bound");
 struct got {
 	uint8_t *bytes;
 	size_t room, length;
+	bool broken; /* a piece was missing, or no piece */
 };
 
 static void data_row(void *arg, const union rfl_packet *p)
@@ -20,8 +21,9 @@ static void data_row(void *arg, const union rfl_packet *p)
 	struct got *g = arg;
 	size_t n = p->data.length;
 
-	if (p->h.kind != RF_CTL_ROW_DATA || n > sizeof(p->data.bytes) ||
-	    p->data.offset != g->length)
+	g->broken |= p->h.kind != RF_CTL_ROW_DATA || n > sizeof(p->data.bytes) ||
+		     p->data.offset != g->length || n > RF_BLOB_USER_MAX - g->length;
+	if (g->broken)
 		return;
 	if (g->length < g->room)
 		memcpy(g->bytes + g->length, p->data.bytes,
@@ -42,6 +44,9 @@ int ringfence_state_get(struct ringfence *r, void *bytes, size_t room, size_t *l
 	struct rfl_question question = {.row = data_row, .arg = &g};
 	int rc = rfl_ask(r, &q, &question);
 
+	if (!rc && g.broken)
+		rc = rfl_fail(r, -EPROTO, "%s: not a whole state came from the daemon",
+			      r->volume);
 	*length = rc ? 0 : g.length;
 	return rc;
 }
@@ -114,7 +119,7 @@ static void work_row(void *arg, const union rfl_packet *p)
 	struct list *l = arg;
 	struct ringfence_work *w;
 
-	if (p->h.kind != RF_CTL_ROW_WORK)
+	if (p->h.kind != RF_CTL_ROW_WORK || l->count == RF_WORK_MAX)
 		return;
 	if ((size_t)l->count++ >= l->room)
 		return;

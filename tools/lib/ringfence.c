@@ -16,6 +16,7 @@
 #include "lib.h"
 
 #define ASK_LEAST_NS 20000000u
+#define EVENTS_A_CHECK 64 /* more are left for the next: it is readable still */
 
 uint64_t rfl_now_ns(void)
 {
@@ -146,9 +147,13 @@ int rfl_hear(struct ringfence *r, int fd, uint64_t until_ns, rfl_row row, void *
 	union rfl_packet p;
 	int rc;
 
-	while (!(rc = rfl_receive(r, fd, &p, until_ns)) && p.h.kind != RF_CTL_DONE)
+	while (!(rc = rfl_receive(r, fd, &p, until_ns)) && p.h.kind != RF_CTL_DONE) {
 		if (row)
 			row(arg, &p);
+		if (rfl_now_ns() >= until_ns) /* it talks, but comes to no end */
+			return rfl_fail(r, -ETIMEDOUT, "%s: no answer in time",
+					r->address.sun_path);
+	}
 	if (rc)
 		return rc;
 	p.done.text[sizeof(p.done.text) - 1] = 0;
@@ -242,14 +247,18 @@ static int look(struct ringfence *r)
 int ringfence_check(struct ringfence *r)
 {
 	union rfl_packet p;
-	int rc;
+	int rc = 0;
 
 	if (!r->held || r->lost)
 		return 0;
-	while (!(rc = rfl_receive(r, r->run, &p, 0)))
+	for (int i = 0; i < EVENTS_A_CHECK; i++) {
+		rc = rfl_receive(r, r->run, &p, 0);
+		if (rc)
+			break;
 		if (p.h.kind == RF_CTL_EVENT && p.event.event == RF_CTL_EV_END)
 			return lose(r, "the leadership ended");
-	if (rc != -ETIMEDOUT)
+	}
+	if (rc && rc != -ETIMEDOUT)
 		return lose(r, "the connection to the daemon is lost");
 	*r->error = 0;
 	return rfl_now_ns() < r->ask_ns ? 1 : look(r);
@@ -305,6 +314,8 @@ int ringfence_acquire(struct ringfence *r, int timeout_ms)
 			begin(r, &p.event);
 			return 0;
 		}
+		if (!rc && rfl_now_ns() >= end)
+			rc = -ETIMEDOUT;
 	}
 	if (rc != -ETIMEDOUT && r->run >= 0) { /* joined anew by the next call */
 		close(r->run);
