@@ -106,7 +106,7 @@ static struct rf_conn make_conn(const struct target *t, enum rf_conn_kind kind,
 	return c;
 }
 
-/* The words of fence/nbd/refuse.c. A write on a connection that was cut off came
+/* The words of fence/nbd/refuse.c. What is asked on a connection that was cut off came
  * under an older epoch. */
 static void parse_refused(struct report *r, const char *line)
 {
@@ -116,6 +116,10 @@ static void parse_refused(struct report *r, const char *line)
 	} words[] = {
 		{"refused_stale=", RF_FENCE_REFUSED_STALE},
 		{"refused_write=", RF_FENCE_REFUSED_STALE},
+		{"refused_zero=", RF_FENCE_REFUSED_STALE},
+		{"refused_trim=", RF_FENCE_REFUSED_STALE},
+		{"refused_flush=", RF_FENCE_REFUSED_STALE},
+		{"refused_read=", RF_FENCE_REFUSED_STALE},
 		{"refused_superseded=", RF_FENCE_REFUSED_SUPERSEDED},
 		{"refused_ended=", RF_FENCE_REFUSED_REVOKED},
 		{"refused_released=", RF_FENCE_REFUSED_REVOKED},

@@ -77,6 +77,26 @@ must 5 "round trips" above "$first" ringfence_peer_rtt_seconds_count 0
 expect "loop" above "$first" ringfence_loop_delay_seconds_count 0
 must 12 "writes" above "$first" "ringfence_gate_requests_total$v,verdict=\"admitted\"" 0
 
+# A follower's: who leads, and when it was heard and seen. Nothing is left over.
+other=$((first % 3 + 1))
+must 5 "has_leader" above "$other" "ringfence_has_leader$v" 0
+[ "$(figure "$other" "ringfence_is_leader$v")" = 0 ] || lab_fail "two are leaders"
+for source in network disk; do
+	expect "seen by $source" eval "tool $other metrics | grep -E 'ringfence_peer_last_seen_seconds.*source=\"$source\"'"
+done
+[ "$(figure "$first" "ringfence_work_unfinished$v")" = 0 ] || lab_fail "work out of nothing"
+expect_exit 0 tool "$first" work begin "$LAB_VOLUME" job
+expect "work" above "$first" "ringfence_work_unfinished$v" 0
+expect_exit 0 tool "$first" work end "$LAB_VOLUME" job
+[ "$(figure "$first" ringfence_watchdog_armed)" = 0 ] || lab_fail "a watchdog out of nothing"
+
+# A datagram that nobody sealed, by reason; one that cannot be sent.
+printf 'nonsense' | in_node "$other" timeout 5 bash -c "cat >/dev/udp/10.99.0.$first/7411"
+must 5 "refused datagrams" above "$first" 'ringfence_messages_rejected_total{reason="short"}' 0
+lab_cut "$other" out
+must 5 "sends that fail" above "$other" ringfence_heartbeat_send_failures_total 0
+lab_heal "$other"
+
 # Over HTTP.
 for i in 1 2 3; do
 	exporter $i
@@ -122,6 +142,7 @@ expect "200 at the new leader" code "$second" "/leader/$LAB_VOLUME" 200
 expect "failover" above "$second" "ringfence_failover_duration_seconds_sum$v" 0.05
 expect "leaders" above "$second" "ringfence_leader_changes_seen_total$v" 1
 must 12 "refused" above "$second" "ringfence_gate_requests_total$v,verdict=\"refused\"" 0
+must 12 "stale ones, by their name" above "$second" "ringfence_gate_refused_total$v,reason=\"stale\"" 0
 
 # A daemon that hangs: its exporter says so, nobody believes that it leads.
 expect "503 while it hangs" code "$first" "/leader/$LAB_VOLUME" 503
