@@ -124,7 +124,7 @@ struct rf_pr_try {
 	const char *name;
 	uint64_t key; /* rf_pr_key_for_test: ours for path 0, the next for 1, … */
 	bool active;  /* register; false: only look */
-	bool in_use;  /* register beside other keys, too */
+	bool in_use;  /* register beside other keys, too, if nobody holds a reservation */
 	/* advice: what to do, NULL = nothing */
 	void (*say)(enum rf_pr_finding finding, const char *text, const char *advice);
 };

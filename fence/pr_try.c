@@ -7,7 +7,8 @@
  * takeover are sent with keys that nobody has: a target that compares keys answers with
  * a conflict, one that does not know the command says so. With two paths the
  * registration of the second is really preempted. Nothing is reserved, so nobody's
- * writes are refused meanwhile, and no other key is named in any command.
+ * writes are refused meanwhile, and no other key is named in any command. Where somebody
+ * else holds a reservation nothing is registered: it would let this host's writes pass.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -322,7 +323,11 @@ void rf_pr_try(const struct rf_pr_try *t)
 	}
 	say_abilities(&r);
 	say_keys(&r);
-	if (t->active && (!r.look.count || t->in_use))
+	if (t->active && r.look.held)
+		say(&r, RF_PR_UNTOLD, NULL,
+		    "reserved: what it really does is not tried, since a key would let this "
+		    "host write meanwhile");
+	else if (t->active && (!r.look.count || t->in_use))
 		act(&r);
 	else if (t->active)
 		say(&r, RF_PR_UNTOLD, NULL,
