@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "fencers.h"
 #include "format/names.h"
@@ -17,20 +17,12 @@
 
 #define COUNTERS_NS 5000000000ull /* between two looks at the fence's counters */
 
-uint64_t rf_bind_unix_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- events in ---- */
 
 void rf_bind_event(struct part *p, struct rf_event *e)
 {
 	e->now_ns = rf_loop_clock_ns(); /* §2.4: about others, after the completion */
-	e->unix_ns = rf_bind_unix_ns();
+	e->unix_ns = rf_unix_ns();
 	rf_node_event(p->node, e);
 	rf_show_roles(p);
 }
@@ -343,7 +335,7 @@ static int port_hook(void *world, const struct rf_effect *e)
 		.prev_leader = e->hook.prev_owner,
 		.epoch = e->hook.epoch,
 		.prev_epoch = e->hook.prev_epoch,
-		.unix_ns = rf_bind_unix_ns(),
+		.unix_ns = rf_unix_ns(),
 		.deadline_ns = e->hook.deadline_ns,
 	};
 

@@ -127,7 +127,6 @@ uint32_t rf_start_priority(const struct part *part);
 void rf_bind_ports(struct part *part, struct rf_ports *ports);
 int rf_bind_disks(struct part *part, struct iovec *memory);
 void rf_bind_event(struct part *part, struct rf_event *event); /* fills in the time */
-uint64_t rf_bind_unix_ns(void);                                /* for people only */
 void rf_bind_wake(struct rf_timer *timer, uint64_t now_ns);
 void rf_bind_counters(struct rf_timer *timer, uint64_t now_ns); /* every now and then */
 extern const struct rf_fencer_ops rf_bind_fencer_ops;

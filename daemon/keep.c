@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "keep.h"
 #include "log.h"
@@ -254,8 +255,7 @@ static uint32_t begin(struct daemon *d, uint32_t volume, const struct rf_ctl_wor
 {
 	struct rf_keep *k = &d->managed[volume].keep;
 	const char *wrong = rf_work_text_wrong(arg->text, sizeof(arg->text));
-	struct rf_work w = {
-		.epoch = k->epoch, .unix_ns = rf_bind_unix_ns(), .node = d->config.node};
+	struct rf_work w = {.epoch = k->epoch, .unix_ns = rf_unix_ns(), .node = d->config.node};
 	struct rf_blob b = k->blob;
 
 	if (wrong)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "log.h"
 #include "pause.h"
@@ -61,7 +62,7 @@ int rf_pause_set(struct daemon *d, bool paused)
 	if (!paused)
 		d->pause.since_unix_ns = 0;
 	else if (!d->pause.since_unix_ns)
-		d->pause.since_unix_ns = rf_bind_unix_ns();
+		d->pause.since_unix_ns = rf_unix_ns();
 	tell(d, paused);
 	return rc;
 }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "fencers.h"
 #include "log.h"
@@ -125,12 +125,10 @@ static int start_node(struct part *p, const char *socket, struct iovec *memory)
 				     .node = d->config.node,
 				     .incarnation = d->incarnation,
 				     .now_ns = rf_loop_clock_ns()};
-	struct timespec now;
 	struct rf_ports ports;
 	void *room;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	cfg.unix_ns = (uint64_t)now.tv_sec * 1000000000u;
+	cfg.unix_ns = rf_unix_ns();
 	cfg.seed = d->incarnation ^ p->index;
 	read_host(&cfg);
 	cfg.crashed = life_begin(p, socket);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "decision.h"
 #include "format/names.h"
@@ -60,7 +61,7 @@ static void prepare(struct rf_hooks_call *c, struct daemon *d, uint32_t volume,
 		.prev_leader = m->leader,
 		.epoch = v.epoch,
 		.prev_epoch = m->epoch,
-		.unix_ns = rf_bind_unix_ns(),
+		.unix_ns = rf_unix_ns(),
 		.sequence = ++m->sequence,
 	};
 	snprintf(c->event, sizeof(c->event), "%s", rf_tell_name(event));

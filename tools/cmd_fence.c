@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "config.h"
 #include "format/timing.h"
 #include "mailbox.h"
@@ -78,19 +79,6 @@ static struct {
 	unsigned count;
 	struct scene area[RF_AREAS_MAX];
 } all;
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-	return clock_ns(CLOCK_BOOTTIME);
-}
 
 static void rest(uint32_t ms)
 {
@@ -203,7 +191,7 @@ static int put(struct scene *s, uint32_t order, uint64_t incarnation)
 	s->order = (struct rf_mailbox){
 		.seq = (box.seq > s->slot.order_seq ? box.seq : s->slot.order_seq) + 1,
 		.incarnation = incarnation,
-		.unix_ns = clock_ns(CLOCK_REALTIME),
+		.unix_ns = rf_unix_ns(),
 		.order = order};
 	s->stands = mailbox_write(&s->set, s->node, &s->order);
 	if (s->stands >= mailbox_majority(&s->set))
@@ -231,7 +219,7 @@ static bool obeyed_before(struct scene *s)
 /* Order the life that has the slot; if another one took it meanwhile, that one. */
 static int order_stop(struct scene *s)
 {
-	s->begin_ns = s->end_ns = now_ns();
+	s->begin_ns = s->end_ns = rf_boot_ns();
 	for (unsigned i = 0; i < TRIES; i++) {
 		uint64_t life;
 		int rc = read_slot(s);
@@ -251,7 +239,7 @@ static int order_stop(struct scene *s)
 		if (rc)
 			return rc;
 		victim_begin(&s->victim, &s->set.super.timing, &s->slot, s->order.seq,
-			     now_ns());
+			     rf_boot_ns());
 		if (s->slot.incarnation == life)
 			return 0;
 	}
@@ -298,10 +286,10 @@ static int wait_stopped(struct scene *s, uint64_t until_ns)
 	bool readable = true;
 
 	while (s->way == VICTIM_WAITING) {
-		uint64_t begun = now_ns();
+		uint64_t begun = rf_boot_ns();
 
 		readable = mailbox_slot(&s->set, s->node, &s->slot);
-		s->end_ns = now_ns();
+		s->end_ns = rf_boot_ns();
 		if (readable)
 			s->way = victim_look(&s->victim, &s->slot, begun, s->end_ns);
 		if (s->way == VICTIM_WAITING && s->end_ns >= until_ns)
@@ -457,7 +445,7 @@ static int unfence_one(struct scene *s, const char **words)
 	struct mailbox_state box;
 	int rc = read_slot(s);
 
-	s->begin_ns = s->end_ns = now_ns();
+	s->begin_ns = s->end_ns = rf_boot_ns();
 	if (rc)
 		return rc;
 	mailbox_read(&s->set, s->node, &box);
@@ -502,7 +490,7 @@ static int confirm_one(struct scene *s, const char **words)
 	struct rf_slot first;
 	int rc = read_slot(s);
 
-	s->begin_ns = s->end_ns = now_ns();
+	s->begin_ns = s->end_ns = rf_boot_ns();
 	if (rc == RF_EXIT_CANNOT_TELL) {
 		*words =
 			"confirmed by hand; its slot is unreadable, so no order could be given";

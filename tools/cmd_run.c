@@ -20,6 +20,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "ctl.h"
 #include "format/names.h"
 #include "job.h"
@@ -96,7 +97,7 @@ static int wait_event(struct run *r, union ctl_packet *p, long long until)
 	int rc, sig;
 
 	for (;;) {
-		long long left = wait_limited ? until - ctl_now_ms() : -1;
+		long long left = wait_limited ? until - rf_boot_ms() : -1;
 
 		rc = ctl_receive(r->ctl, p, 0);
 		if (rc)
@@ -114,7 +115,7 @@ static int wait_event(struct run *r, union ctl_packet *p, long long until)
 
 static int await_begin(struct run *r)
 {
-	long long until = ctl_now_ms() + wait_ms;
+	long long until = rf_boot_ms() + wait_ms;
 	union ctl_packet p;
 	int rc;
 
@@ -237,7 +238,7 @@ static void end_job(struct run *r)
 	if (r->ending)
 		return;
 	r->ending = true;
-	r->kill_ms = ctl_now_ms() + grace_ms;
+	r->kill_ms = rf_boot_ms() + grace_ms;
 	job_signal(&r->job, SIGTERM);
 	job_signal(&r->job, SIGCONT); /* a stopped one must see it */
 }
@@ -257,10 +258,10 @@ static void lose(struct run *r, const char *why)
 /* Killing is repeated: a fork may just have happened between two looks. */
 static void kill_when_due(struct run *r)
 {
-	if (!r->ending || ctl_now_ms() < r->kill_ms)
+	if (!r->ending || rf_boot_ms() < r->kill_ms)
 		return;
 	job_signal(&r->job, SIGKILL);
-	r->kill_ms = ctl_now_ms() + KILL_AGAIN_MS;
+	r->kill_ms = rf_boot_ms() + KILL_AGAIN_MS;
 }
 
 /* ---- a daemon that hangs ---- */
@@ -290,7 +291,7 @@ static void lease_row(void *arg, const union ctl_packet *p)
  */
 static void ask_lease(struct run *r)
 {
-	struct lease_row l = {.r = r, .asked_ms = ctl_now_ms(), .leads = true};
+	struct lease_row l = {.r = r, .asked_ms = rf_boot_ms(), .leads = true};
 	struct rf_ctl_request request;
 	int fd;
 
@@ -305,14 +306,14 @@ static void ask_lease(struct run *r)
 	}
 	if (!l.leads)
 		lose(r, "this host does not lead any more");
-	else if (ctl_now_ms() > r->lease_until_ms)
+	else if (rf_boot_ms() > r->lease_until_ms)
 		lose(r, "the daemon does not answer and the lease has run out");
 }
 
 static void expect_lease(struct run *r)
 {
-	r->lease_until_ms = ctl_now_ms() + r->lease_ms + r->hold_ms;
-	r->ask_ms = ctl_now_ms() + r->lease_ms / 2;
+	r->lease_until_ms = rf_boot_ms() + r->lease_ms + r->hold_ms;
+	r->ask_ms = rf_boot_ms() + r->lease_ms / 2;
 }
 
 /* ---- while it runs ---- */
@@ -353,7 +354,7 @@ static int next_look_ms(const struct run *r)
 
 	if (r->ending && r->kill_ms < at)
 		at = r->kill_ms;
-	left = at - ctl_now_ms();
+	left = at - rf_boot_ms();
 	return left > 0 ? (int)left : 0;
 }
 

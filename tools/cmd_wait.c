@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "ctl.h"
 #include "tool.h"
 
@@ -33,7 +34,7 @@ static bool reached(const struct rf_ctl_volume *v)
 
 static int nap_ms(long long until)
 {
-	long long left = until - ctl_now_ms();
+	long long left = until - rf_boot_ms();
 
 	if (!limited || left > POLL_MS)
 		return POLL_MS;
@@ -43,7 +44,7 @@ static int nap_ms(long long until)
 /* The events only wake us up: what counts is the state that is asked for then. */
 static int follow(int fd, const char *volume)
 {
-	long long until = ctl_now_ms() + timeout_ms;
+	long long until = rf_boot_ms() + timeout_ms;
 	struct rf_ctl_volume v;
 	union ctl_packet p;
 	int rc;
@@ -52,7 +53,7 @@ static int follow(int fd, const char *volume)
 		rc = ctl_volume(volume, &v);
 		if (rc || reached(&v))
 			return rc;
-		if (limited && ctl_now_ms() >= until)
+		if (limited && rf_boot_ms() >= until)
 			return fail(RF_EXIT_TIMED_OUT, "%s: not so within %u ms", volume,
 				    timeout_ms);
 		rc = ctl_receive(fd, &p, nap_ms(until));

@@ -7,19 +7,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "ctl.h"
 #include "tool.h"
-
-long long ctl_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- connecting ---- */
 
@@ -44,14 +36,14 @@ static int refuse_connect(bool quiet, int error)
 /* A full backlog means EAGAIN for AF_UNIX: try until the answer time is over. */
 static int connect_within(int fd, const struct sockaddr_un *a)
 {
-	long long until = ctl_now_ms() + CTL_ANSWER_MS;
+	long long until = rf_boot_ms() + CTL_ANSWER_MS;
 
 	for (;;) {
 		if (!connect(fd, (const struct sockaddr *)a, sizeof(*a)))
 			return 0;
 		if (errno == EINTR)
 			continue;
-		if (errno != EAGAIN || ctl_now_ms() >= until)
+		if (errno != EAGAIN || rf_boot_ms() >= until)
 			return errno;
 		poll(NULL, 0, 20);
 	}
@@ -188,7 +180,7 @@ static int take(int fd, union ctl_packet *p)
 
 int ctl_receive(int fd, union ctl_packet *p, int timeout_ms)
 {
-	long long until = ctl_now_ms() + timeout_ms, left;
+	long long until = rf_boot_ms() + timeout_ms, left;
 	struct pollfd f = {.fd = fd, .events = POLLIN};
 	int rc;
 
@@ -196,7 +188,7 @@ int ctl_receive(int fd, union ctl_packet *p, int timeout_ms)
 		rc = take(fd, p);
 		if (rc)
 			return rc;
-		left = timeout_ms < 0 ? -1 : until - ctl_now_ms();
+		left = timeout_ms < 0 ? -1 : until - rf_boot_ms();
 		if (timeout_ms >= 0 && left <= 0)
 			return 0;
 		if (poll(&f, 1, (int)left) < 0 && errno != EINTR)
@@ -245,12 +237,12 @@ static int finished(const struct rf_ctl_done *done, bool quiet)
 static int hear_out(int fd, const struct rf_ctl_request *request, ctl_row row, void *arg,
 		    bool quiet, char *text)
 {
-	long long until = ctl_now_ms() + request->timeout_ms + CTL_ANSWER_MS, left;
+	long long until = rf_boot_ms() + request->timeout_ms + CTL_ANSWER_MS, left;
 	union ctl_packet p;
 	int rc;
 
 	for (;;) {
-		left = until - ctl_now_ms();
+		left = until - rf_boot_ms();
 		rc = ctl_receive(fd, &p, left > 0 ? (int)left : 0);
 		if (rc <= 0)
 			return quiet ? RF_EXIT_UNREACHABLE : ctl_lost(rc);

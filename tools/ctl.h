@@ -66,7 +66,4 @@ struct ctl_status {
 int ctl_status(struct ctl_status *s);
 void ctl_status_free(struct ctl_status *s);
 
-/* Boot clock in ms, as leases count: it runs on while the host sleeps. */
-long long ctl_now_ms(void);
-
 #endif

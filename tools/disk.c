@@ -9,9 +9,9 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "disk.h"
 #include "identity.h"
 #include "tool.h"
@@ -193,14 +193,6 @@ int disk_put(const struct disk *d, const struct record *r, const void *buf)
 
 /* ---- how long one round trip takes ---- */
 
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 int disk_measure(const struct disk *d, uint64_t offset_bytes, unsigned count,
 		 uint32_t *worst_us)
 {
@@ -209,10 +201,10 @@ int disk_measure(const struct disk *d, uint64_t offset_bytes, unsigned count,
 
 	*worst_us = 0;
 	while (count-- && !rc) {
-		uint64_t begin = now_us(), took;
+		uint64_t begin = rf_boot_ns() / 1000, took;
 
 		rc = disk_read(d, buf, RF_RECORD_BYTES, offset_bytes);
-		took = now_us() - begin;
+		took = rf_boot_ns() / 1000 - begin;
 		if (took > *worst_us)
 			*worst_us = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took;
 	}

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "format.h"
 #include "format/timing.h"
 #include "tool.h"
@@ -190,14 +190,6 @@ static int write_records(const struct plan *p, unsigned disk)
 	return rc;
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 /* Writes the slot of node 1 again and again, as a node would. */
 static int measure_writes(const struct plan *p, unsigned disk, uint32_t *worst_us)
 {
@@ -210,10 +202,10 @@ static int measure_writes(const struct plan *p, unsigned disk, uint32_t *worst_u
 	*worst_us = 0;
 	encode(buf, p, disk, &r);
 	for (i = 0; i < MEASURE_WRITES && !rc; i++) {
-		uint64_t begin = now_us(), took;
+		uint64_t begin = rf_boot_ns() / 1000, took;
 
 		rc = disk_write(&p->disk[disk], buf, p->super.sector_bytes, at);
-		took = now_us() - begin;
+		took = rf_boot_ns() / 1000 - begin;
 		if (took > *worst_us)
 			*worst_us = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took;
 	}

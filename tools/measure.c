@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "measure.h"
 #include "tool.h"
 
@@ -99,12 +100,12 @@ static void bar(const struct measured *m, long long done_ms, uint32_t for_ms)
 int measure(struct measured *m, const struct disk *disk, unsigned disks, uint32_t for_ms)
 {
 	bool show = isatty(STDERR_FILENO) && !tool.quiet;
-	long long begin = ctl_now_ms(), now = begin, looked = 0, drawn = 0;
+	long long begin = rf_boot_ms(), now = begin, looked = 0, drawn = 0;
 	unsigned next = 0;
 	int rc = 0;
 
 	*m = (struct measured){.daemon = false};
-	while (!rc && (now = ctl_now_ms()) - begin < for_ms) {
+	while (!rc && (now = rf_boot_ms()) - begin < for_ms) {
 		if (now - looked >= LOOK_EVERY_MS) {
 			looked = now;
 			if (look(m) && !disks) /* nothing else to measure */

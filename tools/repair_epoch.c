@@ -19,8 +19,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "repair.h"
 
 struct votes {
@@ -151,7 +151,6 @@ static bool judge(const struct disk_set *set, struct merge *g, uint32_t volume,
 bool repair_epoch(const struct disk_set *set, struct merge *g, uint32_t volume,
 		  const struct rf_epoch *sector, struct rf_epoch *e, char why[280])
 {
-	struct timespec now;
 	struct votes v;
 
 	memset(e, 0, sizeof(*e));
@@ -182,8 +181,7 @@ bool repair_epoch(const struct disk_set *set, struct merge *g, uint32_t volume,
 			 sector->epoch, e->epoch, e->owner);
 		return false;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	e->unix_ns = e->epoch ? (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec : 0;
+	e->unix_ns = e->epoch ? rf_unix_ns() : 0;
 	e->seq = sector ? sector->seq + 1 : 1;
 	return true;
 }

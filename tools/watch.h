@@ -47,7 +47,6 @@ struct watch {
 
 enum watch_sort { SORT_NODE = 0, SORT_AGE, SORT_WORST, SORT_HOST, SORT_LAST = SORT_HOST };
 
-uint64_t watch_now_ns(void);
 /* One reading of everything; takes the lock only to publish it. */
 void watch_read(struct watch *w);
 /* The same as a document; w is a copy or locked. */

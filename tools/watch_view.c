@@ -4,20 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "out.h"
 #include "tool.h"
 #include "watch.h"
 #include "words.h"
-
-uint64_t watch_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---- reading ---- */
 
@@ -47,7 +39,7 @@ static void read_node(struct watch_node *n, struct merge *g, const struct disk_s
 	bool was = n->good;
 
 	merge_read(g, set, &r, &m);
-	now = watch_now_ns(); /* what counts about others is taken after the read (2.4) */
+	now = rf_boot_ns(); /* what counts about others is taken after the read (2.4) */
 	n->good = m.newest >= 0 && !rf_slot_decode(m.raw, &set->super.id, id, &n->slot);
 	n->bad = n->good ? NULL : merge_words(m.verdict[0], m.error[0]);
 	if (n->good && was && !first &&
@@ -110,7 +102,7 @@ static void read_volume(struct watch_volume *v, struct merge *g, const struct di
 	v->fingerprint = v->good ? v->epoch.seq + v->epoch.epoch + v->epoch.state : 0;
 	read_ballots(v, g, set, volume);
 	if (!first && before != v->fingerprint)
-		v->changed_ns = watch_now_ns();
+		v->changed_ns = rf_boot_ns();
 }
 
 static void read_name(struct watch_volume *v, struct merge *g, const struct disk_set *set,
@@ -151,7 +143,7 @@ static void read_all(struct watch *c)
 void watch_read(struct watch *w)
 {
 	struct watch *c = malloc(sizeof(*c));
-	uint64_t began = watch_now_ns(), now;
+	uint64_t began = rf_boot_ns(), now;
 
 	if (!c)
 		exit(fail(RF_EXIT_AGAIN, "out of memory"));
@@ -161,7 +153,7 @@ void watch_read(struct watch *w)
 	*c = *w;
 	pthread_mutex_unlock(&w->lock);
 	read_all(c);
-	now = watch_now_ns();
+	now = rf_boot_ns();
 	pthread_mutex_lock(&w->lock);
 	memcpy(w->node, c->node, sizeof(w->node));
 	memcpy(w->volume, c->volume, sizeof(w->volume));
@@ -321,14 +313,12 @@ static void add_nodes(struct json_object *doc, const struct watch *w, bool rever
 struct json_object *watch_doc(const struct watch *w, enum watch_sort sort, bool reverse)
 {
 	struct json_object *doc = out_doc(), *a;
-	uint64_t now = watch_now_ns();
-	struct timespec t;
+	uint64_t now = rf_boot_ns();
 	uint32_t i;
 
-	clock_gettime(CLOCK_REALTIME, &t);
 	sort_by = sort;
 	out_text(doc, "cluster", w->set->super.cluster_name);
-	out_int(doc, "unix_ms", (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000);
+	out_int(doc, "unix_ms", (int64_t)(rf_unix_ns() / 1000000));
 	out_u64(doc, "readings", w->readings);
 	out_int(doc, "reading_us", w->took_us);
 	out_int(doc, "worst_reading_us", w->worst_us);

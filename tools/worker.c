@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "tool.h"
 #include "worker.h"
 
@@ -18,14 +19,6 @@ static struct shared {
 	_Atomic uint64_t deadline_ns;
 	char doing[512];
 } * shared;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void worker_deadline(uint64_t ns)
 {
@@ -59,7 +52,7 @@ static int watch(pid_t pid)
 
 		if (got == pid)
 			break;
-		if (now_ns() >= atomic_load(&shared->deadline_ns))
+		if (rf_boot_ns() >= atomic_load(&shared->deadline_ns))
 			return hangs(pid);
 		nanosleep(&pause, NULL);
 	}
@@ -77,7 +70,7 @@ int worker_run(int (*work)(int argc, char **argv), int argc, char **argv, uint32
 		      -1, 0);
 	if (shared == MAP_FAILED)
 		return fail(RF_EXIT_AGAIN, "no memory to share with a worker: %m");
-	atomic_store(&shared->deadline_ns, now_ns() + first_ms * 1000000ull);
+	atomic_store(&shared->deadline_ns, rf_boot_ns() + first_ms * 1000000ull);
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)

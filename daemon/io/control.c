@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "io/control_state.h"
 
 #define SEND_BYTES (4 << 20) /* a whole STATUS fits */
@@ -25,14 +26,6 @@
 #define TAG_LISTEN RF_CONTROL_CLIENTS_MAX
 #define TAG_TIMER (TAG_LISTEN + 1)
 #define TAG_DEFER (TAG_LISTEN + 2)
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- a client's seat ---- */
 
@@ -69,8 +62,7 @@ void rf_client_wait(struct rf_control *c, struct client *k, const struct rf_ctl_
 {
 	k->waiting = q->verb;
 	k->wait_volume = (uint32_t)volume;
-	k->wait_until_ns =
-		q->timeout_ms ? clock_ns(CLOCK_BOOTTIME) + q->timeout_ms * 1000000ull : 0;
+	k->wait_until_ns = q->timeout_ms ? rf_boot_ns() + q->timeout_ms * 1000000ull : 0;
 	rf_control_arm(c);
 }
 
@@ -88,7 +80,7 @@ static const char *too_late(uint32_t verb)
 
 static void expire(struct rf_control *c)
 {
-	uint64_t now = clock_ns(CLOCK_BOOTTIME), ticks;
+	uint64_t now = rf_boot_ns(), ticks;
 
 	(void)!read(c->timer, &ticks, sizeof(ticks));
 	for (uint32_t i = 0; i < RF_CONTROL_CLIENTS_MAX; i++) {

@@ -6,18 +6,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "io/control_state.h"
-
-static uint64_t unix_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void head(struct rf_ctl_head *h, uint16_t kind)
 {
@@ -98,7 +90,7 @@ static void stamp(struct rf_control *c, struct rf_ctl_event *e)
 {
 	head(&e->h, RF_CTL_EVENT);
 	e->sequence = ++c->sequence;
-	e->unix_ns = unix_ns();
+	e->unix_ns = rf_unix_ns();
 	e->lost = 0;
 }
 

@@ -17,9 +17,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "io/hooks_runner.h"
 
 #define CHECK_MS 20 /* how often one that is being killed is looked at */
@@ -28,10 +28,7 @@ struct rf_runner rf_runner;
 
 uint64_t rf_runner_now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return rf_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t rf_runner_after_ms(uint32_t ms)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "loop.h"
 
 #define DATAGRAM_ROOM 2048u
@@ -50,10 +51,7 @@ struct rf_loop {
 
 uint64_t rf_loop_clock_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return rf_boot_ns();
 }
 
 /* ---- opening ---- */
