@@ -98,7 +98,7 @@ endef
 
 define rf_link
 $(call rf_compile,$(2),$(4))
-$(1): private RF_PKGS := $(4)
+$(1): private RF_PKGS := $(4) $(5)
 $(1): $(call rf_objects,$(2)) $(call rf_archives,$(3))
 endef
 
@@ -113,9 +113,12 @@ PLUGINS += $(1)
 endef
 
 define rf_test
-$(call rf_link,$(B)/tests/$(strip $(1)),$(2),$(3),$(4) cmocka)
+$(call rf_link,$(B)/tests/$(strip $(1)),$(2),$(3),$(4),cmocka)
 UNIT_TESTS += $(1)
 endef
+
+# Not for what a test shares with a program: that is built without cmocka, too.
+$(B)/obj/tests/unit/%.o $(B)/obj/tests/nbd/%.o: RF_PKGS += cmocka
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
