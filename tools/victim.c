@@ -4,12 +4,15 @@
 
 #include <stddef.h>
 
+#include "ringfence/rule.h"
+
 #define MS_NS 1000000ull
 #define PPM 1000000ull
 
 uint64_t victim_expiry_ns(const struct rf_timing *t)
 {
-	uint64_t us = ((uint64_t)t->lease_ms + t->hold_ms) * 1000;
+	uint64_t hold_ms = RF_RULE(FENCE_EXPIRY, true) ? t->hold_ms : 0;
+	uint64_t us = (t->lease_ms + hold_ms) * 1000;
 
 	us += (us * t->epsilon_ppm + PPM - 1) / PPM;
 	return us * 1000 + t->grace_ms * MS_NS;

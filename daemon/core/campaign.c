@@ -18,8 +18,9 @@ static uint64_t next_epoch(const struct volume *v)
 
 static bool able(const struct rf_core *c, const struct volume *v)
 {
-	return v->candidate && !v->abstains && !v->own_unreadable && !c->paused && !c->barred &&
-	       !c->stopped && !c->leaving && c->now >= v->holdoff_ns;
+	return v->candidate && !RF_RULE(ABSTAINS, v->abstains) && !v->own_unreadable &&
+	       !c->paused && !c->barred && !c->stopped && !c->leaving &&
+	       c->now >= v->holdoff_ns;
 }
 
 static uint32_t hears_count(const struct rf_core *c)

@@ -7,7 +7,7 @@
 void rf_decided_learn(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t owner,
 		      uint64_t incarnation)
 {
-	rf_assert(epoch > v->epoch);
+	rf_assert(epoch > v->epoch || !RF_RULE(LATER_STOP, true));
 	v->epoch = epoch;
 	v->owner = owner;
 	v->owner_incarnation = incarnation;

@@ -12,8 +12,10 @@ void pass_until(struct script *s, uint64_t at)
 		world_until(w, at);
 		if (!w->violated)
 			return;
-		if (s->oracles || strstr(w->violation, "assertion"))
+		if (s->oracles || strstr(w->violation, "assertion")) {
+			s->broken = s->broken || !s->failed;
 			fail(s, "%s", w->violation);
+		}
 		w->violated = false; /* the script wrote records that nobody may write */
 	}
 }
@@ -221,13 +223,23 @@ static struct path *path_of(struct script *s)
 	return !strcmp(who, "all") ? &s->w->disk[disk].path : &host_of(s, who)->path[disk];
 }
 
+static bool only_own(struct script *s)
+{
+	const char *only = option(s, "only");
+
+	if (only && strcmp(only, "own"))
+		fail(s, "only=own");
+	return only != NULL;
+}
+
 /* slow N disk= by=TIME for=TIME: each operation takes that much longer; stale=1: and a
- * read brings what was true when it began */
+ * read brings what was true when it began; only=own: looks into the own slot and mailbox */
 static void slow(struct script *s)
 {
 	struct path *p = path_of(s);
 
 	p->stale = option_number(s, "stale", 0);
+	p->own = only_own(s);
 	p->slow_ns = option_time(s, "by", 0);
 	p->slow_until = left(s);
 }
@@ -293,6 +305,27 @@ static void health(struct script *s)
 
 	e.health.good = strcmp(next_word(s, "good or bad"), "good") == 0;
 	host_event(s->w, h, &e);
+}
+
+/* abstain N on|off: what its fencer and its user let it lead */
+static void abstain(struct script *s)
+{
+	struct host *h = host_of(s, next_word(s, "a node"));
+	struct rf_event e = {.kind = RF_EV_CAN};
+
+	e.can.abstains = strcmp(next_word(s, "on or off"), "off") != 0;
+	e.can.volume = volume_of(s);
+	e.can.can = RF_FENCE_CAN_DEADLINE | RF_FENCE_CAN_DRAIN;
+	host_event(s->w, h, &e);
+}
+
+/* fence N: as `ringfence fence --wait` does */
+static void fence(struct script *s)
+{
+	struct host *h = host_of(s, next_word(s, "a node"));
+
+	operator_stop(s->w, h->id);
+	fence_begin(s, h);
 }
 
 static uint32_t fails(struct script *s)
@@ -392,6 +425,8 @@ static const struct {
 	{"put", put},
 	{"order-stop", order},
 	{"health", health},
+	{"abstain", abstain},
+	{"fence", fence},
 	{"hooks", hooks},
 	{"fences", fences},
 	{"gate-shuts", gate_shuts},

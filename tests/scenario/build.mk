@@ -6,11 +6,13 @@
 
 $(eval $(call rf_program,rf-scenario,\
 	tests/scenario/act.c \
+	tests/scenario/fence.c \
 	tests/scenario/look.c \
 	tests/scenario/pattern.c \
 	tests/scenario/record.c \
 	tests/scenario/run.c \
-	tests/scenario/words.c,librf-sim librf-core librf-format,libsodium))
+	tests/scenario/words.c \
+	tools/victim.c,librf-sim librf-core librf-format,libsodium))
 
 .PHONY: check-scenario check-scenario-kills
 check-scenario: $(B)/bin/rf-scenario

@@ -297,6 +297,7 @@ bool look(struct script *s, const char *verb)
 		{"expect-ops", expect_ops},
 		{"expect-count", expect_count},
 		{"expect-peer", expect_peer},
+		{"expect-fenced", fence_expect},
 		{"expect-refused", expect_refused},
 		{"until", until},
 	};

@@ -35,9 +35,9 @@ struct script {
 	uint64_t window_at, window_ops;
 	bool expecting; /* the last line was an expectation */
 
-	uint64_t past[RF_NODES_MAX + 1]; /* incarnation of the last dead life of a node */
-	bool made, oracles, failed;
-	uint32_t expected; /* expectations met */
+	uint64_t past[RF_NODES_MAX + 1];    /* incarnation of the last dead life of a node */
+	bool made, oracles, failed, broken; /* broken: an oracle */
+	uint32_t expected;                  /* expectations met */
 	char why[LINE_BYTES + 256];
 	FILE *transcript;
 };
@@ -61,6 +61,9 @@ bool act(struct script *s, const char *verb);
 bool record(struct script *s, const char *verb);
 bool look(struct script *s, const char *verb);
 void pass_until(struct script *s, uint64_t at);
+/* fence.c */
+void fence_begin(struct script *s, struct host *h);
+void fence_expect(struct script *s);
 void listen(void *listener, struct host *h, const struct rf_decision *d);
 
 /* pattern.c: the words of a line from `first` on, against one thing said */

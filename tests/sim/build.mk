@@ -48,9 +48,10 @@ sim-scale: $(B)/bin/rf-sim
 	@$(B)/bin/rf-sim --scale
 
 # One build carries all mutants: the rule that is gone is chosen at run time.
-check-mutants: $(B)/bin/rf-sim
+check-mutants: $(B)/bin/rf-sim $(B)/bin/rf-scenario
 	@$(MAKE) --no-print-directory VARIANT=mutant \
-		EXTRA_CFLAGS="-DRF_MUTANT=rf_mutant -Itests/sim" build/mutant/bin/rf-sim
+		EXTRA_CFLAGS="-DRF_MUTANT=rf_mutant -Itests/sim" \
+		build/mutant/bin/rf-sim build/mutant/bin/rf-scenario
 	@JOBS=$(JOBS) tests/sim/check-mutants build/mutant/bin/rf-sim $(B)/bin/rf-sim
 
 FAST_LEVELS += check-sim-short

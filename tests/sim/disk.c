@@ -165,12 +165,18 @@ static uint64_t condition(struct world *w, const struct path *p)
 	return extra;
 }
 
+static bool own_look(const struct disk_op *op)
+{
+	return !op->writes && op->read_count == 2;
+}
+
 static uint64_t latency(struct world *w, struct host *h, const struct disk_op *op)
 {
 	const struct atlas *a = &w->atlas;
 	uint64_t ns = usual(w);
 
-	ns += condition(w, &h->path[op->disk]);
+	if (!h->path[op->disk].own || own_look(op))
+		ns += condition(w, &h->path[op->disk]);
 	ns += condition(w, &w->disk[op->disk].path);
 	if (w->phase == PHASE_FAULTS && rng_ppm(&w->rng, a->io_slow_ppm))
 		ns += rng_scale(&w->rng, 1000000, a->io_slow_ns);

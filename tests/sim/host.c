@@ -294,7 +294,9 @@ void host_event(struct world *w, struct host *h, struct rf_event *e)
 	e->unix_ns = UNIX_START_NS + w->now;
 	h->calls = 0;
 	w->tally.steps++;
+	w->stepping = h;
 	rf_node_event(h->node, e);
+	w->stepping = NULL;
 	if (h->kill_at && h->calls >= h->kill_at) {
 		trace(w, "host %u (n%u) dies in the middle of a step", h->index, h->id);
 		h->kill_at = 0;

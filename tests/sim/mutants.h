@@ -10,6 +10,7 @@
 
 /* clang-format off */
 #define RF_MUTANTS(x) \
+	x(ABSTAINS) \
 	x(ADOPT) \
 	x(BALLOT_BEYOND) \
 	x(BALLOT_NEXT) \
@@ -25,6 +26,7 @@
 	x(ERROR_GHOST) \
 	x(EXCLUSION) \
 	x(EXPIRE) \
+	x(FENCE_EXPIRY) \
 	x(FIRST_OPEN) \
 	x(FIRST_SUBMIT) \
 	x(FORMATTED) \

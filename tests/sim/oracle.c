@@ -219,6 +219,7 @@ void oracle_granted(struct world *w, struct host *h, uint32_t volume, uint64_t e
 	if (h->gate[volume].area != w->area)
 		return;
 	oracle_epoch_owned(w, volume, epoch, h->id, incarnation, "granted to");
+	oracle_write_granted(w, h, volume, epoch);
 	oracle_fence_granted(w, h, volume, epoch, incarnation);
 }
 

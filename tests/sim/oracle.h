@@ -110,6 +110,7 @@ enum stride_kind oracle_stride(const struct world *w, uint32_t stride, uint32_t 
 /* 1 */
 void oracle_write_landed(struct world *w, uint32_t volume, uint32_t node, uint64_t incarnation,
 			 uint64_t epoch);
+void oracle_write_granted(struct world *w, struct host *h, uint32_t volume, uint64_t epoch);
 /* 2 */
 void oracle_fence_said(struct world *w, struct host *h, const struct rf_decision *d);
 void oracle_fence_slot(struct world *w, const struct disk_op *op, uint32_t node);

@@ -30,3 +30,13 @@ void oracle_admitted(struct world *w, struct host *h, uint32_t volume)
 		violate(w, "write", "n%u writes vol=%u for an area that is no more", h->id,
 			volume);
 }
+
+/* A gate that passes writes of an epoch when a later one is on the medium already. */
+void oracle_write_granted(struct world *w, struct host *h, uint32_t volume, uint64_t epoch)
+{
+	if (epoch < w->oracles->landed[volume] && oracle_judges(w, volume) &&
+	    !volume_at_target(w, volume) && gate_admits(w, h, volume))
+		violate(w, "write", "vol=%u: gate of n%u opens for epoch %llu after %llu",
+			volume, h->id, (unsigned long long)epoch,
+			(unsigned long long)w->oracles->landed[volume]);
+}

@@ -80,6 +80,7 @@ struct path {                 /* from a host to a disk, or a disk itself */
 	uint64_t lost_until;  /* operations fail */
 	uint64_t slow_ns;
 	bool reads; /* lost for writes only: reads work */
+	bool own;   /* slow only for looks into the own slot and mailbox (scripts only) */
 	bool stale; /* what a slow read brings was true when it began (scripts only) */
 };
 
@@ -221,7 +222,8 @@ struct world {
 	struct tally tally;
 	FILE *trace;
 	bool violated;
-	bool outcomes; /* judge outcomes only */
+	bool outcomes;         /* judge outcomes only */
+	struct host *stepping; /* whose core is at work */
 	char violation[512];
 	/* a scenario listens to what is said */
 	void (*listen)(void *listener, struct host *h, const struct rf_decision *d);

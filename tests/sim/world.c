@@ -11,6 +11,7 @@
 
 static struct world *running; /* for failed assertions of the core */
 static jmp_buf broken;
+enum { BROKEN = 1, DIED };
 
 void trace(struct world *w, const char *format, ...)
 {
@@ -47,8 +48,12 @@ void rf_assert_failed(const char *what, const char *file, int line)
 		fprintf(stderr, "assertion failed: %s (%s:%d)\n", what, file, line);
 		abort();
 	}
+	/* Outside, it is the end of that daemon and no more: renewals stop, its gate shuts
+	 * by itself. Whether that saves the day is for the oracles of outcomes to say. */
+	if (running->outcomes && running->stepping)
+		longjmp(broken, DIED);
 	violate(running, "assertion", "%s (%s:%d)", what, file, line);
-	longjmp(broken, 1);
+	longjmp(broken, BROKEN);
 }
 
 void after(struct world *w, uint64_t at, enum event_kind kind, uint32_t host, uint32_t a,
@@ -194,6 +199,7 @@ void world_reset(struct world *w, uint64_t seed, const struct atlas *atlas)
 	w->atlas = *atlas;
 	w->phase = PHASE_FAULTS;
 	w->violated = false;
+	w->stepping = NULL;
 	w->value = 0;
 	w->area = 0;
 	w->heap.count = 0;
@@ -284,23 +290,31 @@ bool world_step(struct world *w)
 	return true;
 }
 
+static void assertion_died(struct world *w)
+{
+	trace(w, "an assertion of n%u fails", w->stepping->id);
+	host_kill(w, w->stepping);
+	w->stepping = NULL;
+}
+
 void world_run(struct world *w)
 {
 	running = w;
-	if (!setjmp(broken))
-		while (world_step(w))
-			;
+	if (setjmp(broken) == DIED)
+		assertion_died(w);
+	while (world_step(w))
+		;
 	running = NULL;
 }
 
 void world_until(struct world *w, uint64_t at)
 {
 	running = w;
-	if (!setjmp(broken)) {
-		while (!w->violated && w->heap.count && w->heap.item[0].at <= at)
-			world_step(w);
-		if (!w->violated && w->now < at)
-			w->now = at;
-	}
+	if (setjmp(broken) == DIED)
+		assertion_died(w);
+	while (!w->violated && w->heap.count && w->heap.item[0].at <= at)
+		world_step(w);
+	if (!w->violated && w->now < at)
+		w->now = at;
 	running = NULL;
 }
