@@ -300,9 +300,11 @@ static void preempt(struct rf_pr *p, uint64_t mine, uint64_t victim)
 
 		if (p->path[i].key != mine)
 			continue;
+		/* a conflict: the victim is gone, or this path may not. Linux's target
+		 * refuses a session whose initiator name holds the reservation from an
+		 * earlier one. */
 		s = preempt_on(p, i, mine, victim);
-		/* the registration of this path may be what does not match */
-		if (s == RF_PR_OK || s == RF_PR_CONFLICT)
+		if (s == RF_PR_OK)
 			return;
 	}
 }
@@ -568,19 +570,44 @@ static bool lost(struct rf_pr *p, struct rf_pr_answer *a)
 	return true;
 }
 
+/* The look says that another leadership, or none, is in force. */
+static bool not_mine(const struct rf_pr *p, uint64_t mine)
+{
+	if (!p->seen.held || !rf_pr_key_same(p->seen.holder, mine))
+		return true;
+	for (unsigned i = 0; i < p->seen.count; i++)
+		if (rf_pr_key_ours(p->seen.key[i], p->tag) &&
+		    rf_pr_key_epoch(p->seen.key[i]) > rf_pr_key_epoch(mine))
+			return true;
+	return false;
+}
+
+/* true: a path that had nothing of ours has the key now. */
+static bool fill_gaps(struct rf_pr *p, uint64_t mine)
+{
+	unsigned had = 0, good = 0;
+
+	for (unsigned i = 0; i < p->paths; i++)
+		had += p->path[i].key != 0;
+	p->gaps = p->paths - register_all(p, mine);
+	for (unsigned i = 0; i < p->paths; i++)
+		good += p->path[i].key != 0;
+	return good > had;
+}
+
 bool rf_pr_check(struct rf_pr *p, struct rf_pr_answer *a)
 {
 	uint64_t mine = p->held & ~RF_PR_UNSETTLED;
 
 	if (!find_paths(p, a) || !look(p) || !mine)
 		return false; /* a path that is cut proves nothing */
-	if (!p->seen.held || !rf_pr_key_same(p->seen.holder, mine))
+	if (not_mine(p, mine))
 		return lost(p, a);
-	for (unsigned i = 0; i < p->seen.count; i++)
-		if (rf_pr_key_ours(p->seen.key[i], p->tag) &&
-		    rf_pr_key_epoch(p->seen.key[i]) > rf_pr_key_epoch(mine))
-			return lost(p, a);
-	p->gaps = p->paths - register_all(p, mine); /* settled, with the first look after it */
+	/* Settled, with the first look after it. A path that comes back: this node may have
+	 * been preempted since that look, and nobody else would see so soon that it is
+	 * registered again. */
+	if (fill_gaps(p, mine) && look(p) && not_mine(p, mine))
+		return lost(p, a);
 	p->held = mine;
 	preempt_older(p, mine); /* a stale one that registered late must not stay */
 	return false;

@@ -516,6 +516,22 @@ static void path_comes_back(void **state)
 	assert_rules(&a, 6);
 }
 
+/* Preempted between its look and the registration of a path that came back. */
+static void path_comes_back_too_late(void **state)
+{
+	(void)state;
+	take(&c, 5);
+	t.key[8] = 0;
+	t.holder = 9;
+	c.born++;
+	t.before = 2;
+	t.happens = b_takes_8;
+	assert_true(check(&c));
+	assert_non_null(strstr(c.a.text, "epoch 8"));
+	assert_rules(&b, 8);
+	assert_false(may_write(&c));
+}
+
 static void late_registrant_is_dropped(void **state)
 {
 	(void)state;
@@ -577,6 +593,7 @@ int main(void)
 		TEST(loser_notices),
 		TEST(target_forgets),
 		TEST(path_comes_back),
+		TEST(path_comes_back_too_late),
 		TEST(late_registrant_is_dropped),
 		TEST(holder_never_unregisters),
 	};
