@@ -2,7 +2,9 @@
 # The VMs that the kernel module is tested in.
 #
 #   make check-vm-quick             of all below what `make check` runs: one boot a kernel
-#   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest; VM=6.1:hold,driver for some;
+#   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest, each in a machine; and nodes: a
+#                                   storage machine and three nodes, for scripts of tests/e2e
+#                                   and tests/vm/hosts. VM=6.1:hold,nodes for some;
 #                                   VM=newest:quick the newest kernel that apt can find
 #   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
 #   make check-san [VM=6.12]      fence = reservation against iSCSI targets, two machines
@@ -14,29 +16,21 @@ VM ?= 6.1 6.12
 CHECK_LEVELS += check-vm-quick
 
 .PHONY: check-san check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
-vm_static = $(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
 
+# Static: they run in the machines, too.
+vm_bin := $(addprefix $(B)/vm-bin/,rfvm rfcycles rfsan rf-writer rf-check rf-gap rf-mark)
 $(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-format.a
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	@$(vm_static)
-
 $(B)/vm-bin/rfcycles: tests/vm/cycles.c
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	@$(vm_static)
-
-$(B)/vm-bin/rfhammer: tests/vm/hammer.c
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	@$(vm_static)
-
 $(B)/vm-bin/rfsan: tests/vm/san.c
+$(B)/vm-bin/rf-writer: tests/lib/writer.c tests/lib/outlet-gate.c $(B)/lib/librf-format.a
+$(B)/vm-bin/rf-check: tests/lib/check.c tests/lib/medium.c $(B)/lib/librf-format.a
+$(B)/vm-bin/rf-gap: tests/lib/gap.c $(B)/lib/librf-format.a
+$(B)/vm-bin/rf-mark: tests/lib/mark.c
+$(vm_bin):
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	@$(vm_static)
+	@$(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
 
-vm_bin := $(addprefix $(B)/vm-bin/,rfvm rfcycles rfhammer rfsan)
 vm_programs := $(addprefix $(B)/bin/,ringfenced ringfence ringfence-fencer)
 
 check-vm: $(vm_bin) $(vm_programs)
@@ -49,7 +43,7 @@ check-san: $(vm_bin) $(vm_programs)
 	@for s in $(VM); do tests/vm/fetch $$s && tests/vm/san $$s || exit 1; done
 
 check-vm-debug: $(vm_bin) $(vm_programs)
-	@RF_VM_LIMIT=1500 RF_VM_SLOW=8 RF_VM_APPEND="rf.cycles=100" tests/vm/run debug:basics,hold,faults,paths,driver,cycles
+	@RF_VM_LIMIT=1500 RF_VM_SLOW=8 RF_VM_APPEND="rf.cycles=100" tests/vm/run debug:basics,hold,faults,paths,driver,attach,filesystems,cycles,cluster
 
 bench-gate: $(vm_bin)
 	@tests/vm/bench

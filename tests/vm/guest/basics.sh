@@ -74,7 +74,7 @@ rfvm uevents >/tmp/uevents &
 until_true 3000 test -s /tmp/uevents || not_ok "listens for uevents"
 is "open for 5" ok "$(grant 5 1900)"
 region ballot 3 6 0
-usleep 300000
+more_checks 2 || not_ok "reads the claim region"
 is "an attempt at e+1 does not shut" open "$(field state)"
 region ballot 3 6 259
 until_true 1000 state_is shut || not_ok "a vote for e+1 shuts"

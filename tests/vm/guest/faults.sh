@@ -7,24 +7,18 @@ region format
 own 5
 
 # ---- unreadable claim region ----
-make_gate 1000 100 0
+make_gate 2000 100 0
 region spoil 2
-is "grant over an unreadable ballot" "Input/output error" "$(grant 5 900)"
+is "grant over an unreadable ballot" "Input/output error" "$(grant 5 1900)"
 within "counted" 1 100 "$(field check_errors)"
 region ballot 2 0 0
-is "grant once it is readable" ok "$(grant 5 900)"
-for i in 1 2 3; do
-	usleep 200000
-	grant 5 900 >/dev/null
-done
+is "grant once it is readable" ok "$(grant 5 1900)"
+enough=$(($(field checks) + 4))
+few_checks() { ! checks_are $enough; }
+renew_while 12 5 1900 few_checks
 is "renewals keep it open" open "$(field state)"
 region spoil 2
-i=0
-while state_is open && [ $i -lt 120 ]; do # far longer than the lease
-	grant 5 900 >/dev/null
-	usleep 100000
-	i=$((i + 1))
-done
+renew_while 12 5 1900 state_is open # far longer than the lease
 is "a daemon's grants do not outlive a lease without a good read" shut "$(field state)"
 is "why" expired "$(field why)"
 drop_gate
@@ -84,17 +78,14 @@ is "open again" ok "$(grant 5 1400)"
 dmsetup suspend --nolockfs low
 (io write 0 82 >/tmp/stalled) &
 writer=$!
-usleep 200000
+lasts 200
 dmsetup resume low
 wait $writer
 is "a stall shorter than the lease is no loss" ok "$(cat /tmp/stalled)"
-for i in 1 2 3; do grant 5 1400 >/dev/null; usleep 100000; done
+enough=$(($(field checks) + 2))
+renew_while 12 5 1400 few_checks
 dmsetup suspend --nolockfs low
-for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-	msg grant 5 $(($(clock) + 1400000000)) $LIFE
-	state_is open || break
-	usleep 150000
-done
+renew_while 12 5 1400 state_is open
 until_true 1000 sh -c 'dmsetup status vol | grep -Eq "state=(shut|draining)"' && ok "a stuck claim read shuts the gate although grants come" || not_ok "a stuck claim read shuts the gate although grants come"
 within "stuck reads are counted" 1 1000 "$(field check_errors)"
 dmsetup resume low

@@ -20,6 +20,9 @@ acknowledge() {
 	: >/tmp/writer.done
 }
 
+# Renewals are wanted until there is this file, or norenew.
+wanted() { [ ! -e "$1" ] && [ ! -e /tmp/norenew ]; }
+
 failover() { # FS MKFS CHECK END...
 	local fs=$1 mkfs=$2 check=$3 epoch
 	shift 3
@@ -30,7 +33,7 @@ failover() { # FS MKFS CHECK END...
 	own 5
 	make_gate 3000 200 300
 	is "$fs: grant" ok "$(grant 5 2900)"
-	(while [ ! -e /tmp/writer.done ] && [ ! -e /tmp/norenew ]; do msg grant 5 $(($(clock) + 2900000000)) $LIFE; usleep 300000; done) &
+	renew_while 90 5 2900 wanted /tmp/writer.done &
 	renewer=$!
 	$mkfs $DEV >/tmp/mkfs 2>&1 || { not_ok "$fs: mkfs"; cat /tmp/mkfs; }
 	mount -t $fs $DEV /mnt || not_ok "$fs: mount"
@@ -51,7 +54,7 @@ failover() { # FS MKFS CHECK END...
 	own 8
 	make_gate 3000 200 300
 	is "$fs: next epoch" ok "$(grant 8 2900)"
-	(n=0; while [ ! -e /tmp/norenew ] && [ $n -lt 300 ]; do n=$((n + 1)); msg grant 8 $(($(clock) + 2900000000)) $LIFE; usleep 300000; done) &
+	renew_while 90 8 2900 wanted /tmp/norenew &
 	renewer=$!
 	mount -t $fs $DEV /mnt && ok "$fs: mounts after the failover" || not_ok "$fs: mounts after the failover"
 	lost=0

@@ -46,9 +46,25 @@ until_true() {
 	done
 }
 
+# lasts MS: how long a fault goes on; nothing is waited for by this.
+lasts() { usleep $(($1 * SLOW * 1000)); }
+
 clock() { rfvm clock; }
 field() { dmsetup status "${2:-vol}" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 state_is() { [ "$(field state)" = "$1" ]; }
+checks_are() { [ "$(field checks)" -ge "$1" ]; }
+# more_checks N: the gate has read the claim region N times more.
+more_checks() { until_true 10000 checks_are $(($(field checks) + $1)); }
+# renew_while SECONDS EPOCH MS COMMAND...: a daemon that asks for more ten times a second,
+# whatever it is told, while COMMAND is true, and no longer than that.
+renew_while() {
+	local end=$(($(uptime_cs) + $1 * SLOW * 100)) epoch=$2 ms=$3
+	shift 3
+	while "$@" && [ "$(uptime_cs)" -lt $end ]; do
+		grant $epoch $ms >/dev/null
+		usleep 100000
+	done
+}
 region() { local verb=$1; shift; rfvm "$verb" /dev/ram0 $((REGION * 512)) "$@"; }
 io() { rfvm io "$DEV" "$@"; }
 

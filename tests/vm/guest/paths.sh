@@ -16,21 +16,14 @@ claims_good() { echo "0 $REGION_SECTORS linear /dev/ram0 $REGION"; }
 swap() { # DEVICE: to the table on stdin
 	dmsetup load "$1" && dmsetup suspend --nolockfs "$1" && dmsetup resume "$1" || not_ok "cannot change $1"
 }
-# A daemon that asks for more in time, whatever it is told.
 renew_on() {
 	rm -f /tmp/enough
-	(while [ ! -e /tmp/enough ]; do msg grant 5 $(($(clock) + (LEASE - 100) * SLOW * 1000000)) $LIFE; usleep $((100000 * SLOW)); done) &
+	renew_while 120 5 $((LEASE - 100)) test ! -e /tmp/enough &
 	renewer=$!
 }
 renew_off() {
 	touch /tmp/enough
 	wait $renewer
-}
-# more_checks N: true when N more claim reads were good
-read_so_far() { [ "$(field checks)" -ge $goal ]; }
-more_checks() {
-	goal=$(($(field checks) + $1))
-	until_true 10000 read_so_far
 }
 stays_open() { # NAME
 	more_checks 4 && [ "$(field state)" = open ] && ok "$1" || { not_ok "$1"; dmsetup status vol; }

@@ -78,18 +78,19 @@ first() {
 	is "it goes on running when the daemon is killed" active "$(dog)"
 	begin
 	until_true 4000 leads && ok "the next daemon pets it in time" || { not_ok "no leader after kill"; tail -n 25 /tmp/log; tool status; }
-	rfhammer /dev/mapper/vol /tmp/runs >/dev/null 2>&1 &
+	rf-writer --socket /run/rf.sock --volume vol0 --to /dev/mapper/vol --log /tmp/writes --stale >/dev/null 2>&1 &
 	until_true 20000 writes || not_ok "nothing is written"
 	# What is in flight below the gate stays there: the drain cannot end.
 	dmsetup suspend --noflush --nolockfs low
-	usleep 300000
+	in_flight() { [ "$(field in_flight)" -gt 0 ]; }
+	until_true 5000 in_flight || not_ok "nothing is in flight"
 	tool resign --wait 0 vol0 >/dev/null 2>&1
 	until_true 20000 said "did not drain within" && ok "the drain does not end, and it says so" ||
 		{ not_ok "it drained?"; tail -n 5 /tmp/log; }
 	tool status | grep -q "about to be reset" && ok "status says that a reset comes"
 	cat /var/lib/ringfence/watchdog
 	echo "# waiting for the reset"
-	sleep 120
+	sleep 120 # ends before that, or the test fails
 	not_ok "no reset"
 }
 
@@ -114,7 +115,7 @@ second() {
 	umount -l /var/lib/ringfence
 	kill -9 $daemon
 	echo "# waiting for the soft reset"
-	sleep 120
+	sleep 120 # ends before that, or the test fails
 	not_ok "no reset by softdog"
 }
 
