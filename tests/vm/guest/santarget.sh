@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
-# The storage of tests/vm/san: the kernel's iSCSI target on two disks of this machine,
-# with a network of its own to each node. Runs until it is ended from outside.
+# The storage of tests/vm/san and tests/vm/nodes: the kernel's iSCSI target on the disks
+# of this machine (data, and maybe quorum), with a network of its own to each node. Runs
+# until it is ended from outside.
 . ./lib.sh
 IQN=iqn.2026-01.test.ringfence:san
 modprobe virtio_pci
@@ -12,11 +13,13 @@ modprobe target_core_file
 modprobe iscsi_target_mod
 mkdir -p /var/target/pr /sys/kernel/config
 mount -t configfs configfs /sys/kernel/config
-until_true 5000 test -b /dev/vdb || not_ok "no disks"
+until_true 5000 test -b /dev/vda || not_ok "no disks"
 /bin/ip link set lo up
-for n in 0 1; do
+n=0
+while [ -e /sys/class/net/eth$n ]; do
 	/bin/ip addr add 10.0.1$((n + 1)).15/24 dev eth$n
 	/bin/ip link set eth$n up
+	n=$((n + 1))
 done
 
 target=/sys/kernel/config/target
@@ -27,6 +30,7 @@ lun=0
 for disk in data:/dev/vda quorum:/dev/vdb; do
 	name=${disk%%:*}
 	dev=${disk#*:}
+	[ -b $dev ] || continue
 	bytes=$(($(cat /sys/block/${dev#/dev/}/size) * 512))
 	mkdir -p $core/$name
 	echo "fd_dev_name=$dev,fd_dev_size=$bytes" >$core/$name/control
