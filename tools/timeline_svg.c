@@ -19,8 +19,10 @@
 #define PLOT (WIDTH - LEFT - RIGHT)
 #define LANE 34
 #define ROW 30
+#define TITLE_FITS 36
+#define HOST_FITS 14 /* characters of a host name beside the lanes, and in a row */
 #define BARS_LEFT 480
-#define BARS_RIGHT 290
+#define BARS_RIGHT 330
 #define BARS (WIDTH - BARS_LEFT - BARS_RIGHT)
 
 /* Distinct without red and green side by side; of nodes by id, of phases in order. */
@@ -91,12 +93,17 @@ static void line(const struct page *p, double x1, double y1, double x2, double y
 
 static void node_words(char out[RF_HOST_BYTES + 24], const struct past_set *all, uint32_t node)
 {
-	/* 17 characters are what fits left of the lanes */
-	if (all->host[node][0])
-		snprintf(out, RF_HOST_BYTES + 24, "%.17s%s", all->host[node],
-			 strlen(all->host[node]) > 17 ? "…" : "");
-	else
+	const char *host = all->host[node];
+	size_t first = strcspn(host, ".");
+
+	if (!*host)
 		snprintf(out, RF_HOST_BYTES + 24, "node %u", node);
+	else if (strlen(host) <= HOST_FITS)
+		snprintf(out, RF_HOST_BYTES + 24, "%s", host);
+	else if (first <= HOST_FITS) /* the node's id stands beside it */
+		snprintf(out, RF_HOST_BYTES + 24, "%.*s", (int)first, host);
+	else
+		snprintf(out, RF_HOST_BYTES + 24, "%.*s…", HOST_FITS - 1, host);
 }
 
 /* ---- lanes ---- */
@@ -276,13 +283,11 @@ static void change(struct page *p, const struct timeline *t, unsigned n)
 			 past_ended(t->past, n - 1));
 	else
 		snprintf(words, sizeof(words), "%s", rf_cause_word(h->cause));
-	text(p, 266, p->y + 19.5, "soft", "start", words);
+	text(p, 270, p->y + 19.5, "soft", "start", words);
 	phases(p, t, h);
-	if (h->excluded_by) {
-		snprintf(words, sizeof(words), "old leader: %s",
-			 words_ways(ways, h->excluded_by));
-		text(p, WIDTH - RIGHT, p->y + 19.5, "soft", "end", words);
-	}
+	if (h->excluded_by)
+		text(p, WIDTH - RIGHT, p->y + 19.5, "soft", "end",
+		     words_ways(ways, h->excluded_by));
 	p->y += ROW;
 }
 
@@ -311,6 +316,7 @@ static void changes(struct page *p, const struct timeline *t)
 		if (v->entry[n].epoch - v->entry[n - 1].epoch > 1)
 			bottom += ROW - 8;
 	text(p, 24, p->y + 14, "head", "start", "Each change of leader");
+	text(p, WIDTH - RIGHT, p->y + 14, "small", "end", "how others were excluded");
 	p->y += 20;
 	bar_axis(p, t, bottom);
 	for (n = 0; n < v->count; n++) {
@@ -338,16 +344,20 @@ static unsigned height_of(const struct timeline *t)
 static void volume_head(struct page *p, const struct timeline *t)
 {
 	const struct past *v = t->past;
-	char words[160], median[32], longest[32];
+	char words[160], median[32], longest[32], name[RF_NAME_BYTES + 8];
+	double after_name;
 
-	text(p, 24, p->y + 20, "title", "start", v->name);
+	snprintf(name, sizeof(name), "%.*s%s", TITLE_FITS, v->name,
+		 strlen(v->name) > TITLE_FITS ? "…" : "");
+	after_name = 42 + 12.5 * (double)strlen(name);
+	text(p, 24, p->y + 20, "title", "start", name);
 	if (v->epoch_good && v->epoch.epoch)
 		snprintf(words, sizeof(words), "epoch %" PRIu64 ", %s by node %u",
 			 v->epoch.epoch, words_epoch_state(v->epoch.state), v->epoch.owner);
 	else
 		snprintf(words, sizeof(words), "%s",
 			 v->epoch_good ? "nobody ever led" : "epoch sector unreadable");
-	text(p, LEFT, p->y + 20, "sub", "start", words);
+	text(p, after_name > LEFT ? after_name : LEFT, p->y + 20, "sub", "start", words);
 	if (v->count) {
 		timeline_us_text(median, t->median_us);
 		timeline_us_text(longest, t->longest_us);

@@ -60,6 +60,43 @@ if command -v rsvg-convert >/dev/null; then
 	expect "rsvg-convert draws it" rsvg-convert "$LAB/t.svg" -o "$LAB/t.png"
 fi
 
+# Long names of hosts and volumes are cut, and no text runs into another one: two on one
+# line are as far apart as their letters need (0.55 of the size each, on average).
+no_overlap() {
+	python3 - "$1" <<-'END' || lab_fail "texts overlap in $1"
+		import sys, xml.etree.ElementTree as xml
+		size = {"title": 19, "sub": 13, "head": 14, "name": 13, "small": 11, "inbar": 11}
+		rows, bad = {}, 0
+		for t in xml.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}text"):
+		    w = len(t.text or "") * 0.55 * size.get(t.get("class"), 12)
+		    a = {"start": 0, "middle": w / 2, "end": w}[t.get("text-anchor", "start")]
+		    x = float(t.get("x")) - a
+		    rows.setdefault(t.get("y"), []).append((x, x + w, t.text))
+		for row in rows.values():
+		    row.sort()
+		    for one, two in zip(row, row[1:]):
+		        if one[1] > two[0]:
+		            bad = print("overlap:", one, two) or 1
+		    if row[0][0] < 0 or row[-1][1] > 1200:
+		        bad = print("outside:", row[0], row[-1]) or 1
+		sys.exit(bad)
+	END
+}
+no_overlap "$LAB/t.svg"
+cp "$image" "$LAB_DISKS/long"
+seed "$LAB_DISKS/long" volume 0 0 name="volume-$(printf 'n%.0s' {1..50})"
+for e in 2 5 9; do
+	seed "$LAB_DISKS/long" history 0 $e host="storage-node-$(printf 'h%.0s' {1..40})" excluded_by=15
+done
+for e in 3 6 10; do
+	seed "$LAB_DISKS/long" history 0 $e host=san-c.rack12.dc1.example.net
+done
+expect_exit 0 rf timeline --svg "$LAB/long.svg" "$LAB_DISKS/long"
+check_svg "$LAB/long.svg"
+no_overlap "$LAB/long.svg"
+grep -q '>storage-node-…<' "$LAB/long.svg" && grep -q '>san-c<' "$LAB/long.svg" ||
+	lab_fail "long names are not cut"
+
 # Names that are markup, a clock that runs backwards or is nonsense.
 seed "$image" history 0 10 host='<script>"&x</script>' start_unix_ns=5
 seed "$image" history 0 9 start_unix_ns=0xfffffffffffffff0 end_unix_ns=1
