@@ -73,6 +73,11 @@ static int file_shape(struct disk *d, const struct stat *st)
 	return 0;
 }
 
+static int not_a_disk(const char *path)
+{
+	return fail(RF_EXIT_IO, "%s: neither a block device nor an image file", path);
+}
+
 static int shape(struct disk *d)
 {
 	struct stat st;
@@ -83,14 +88,26 @@ static int shape(struct disk *d)
 		return block_shape(d);
 	if (S_ISREG(st.st_mode))
 		return file_shape(d, &st);
-	return fail(RF_EXIT_IO, "%s: neither a block device nor an image file", d->path);
+	return not_a_disk(d->path);
+}
+
+/* A pipe would have to be opened from its other end first, and a device of another kind
+ * may do something when it is opened. */
+static bool may_be_disk(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 || S_ISBLK(st.st_mode) || S_ISREG(st.st_mode) ||
+	       S_ISDIR(st.st_mode);
 }
 
 int disk_open(struct disk *d, const char *path, int flags)
 {
 	int rc;
 
-	*d = (struct disk){.path = path, .direct = true};
+	*d = (struct disk){.path = path, .direct = true, .fd = -1};
+	if (!may_be_disk(path))
+		return not_a_disk(path);
 	d->fd = open(path, flags | O_DIRECT | O_CLOEXEC);
 	if (d->fd < 0 && errno == EINVAL) {
 		d->direct = false;

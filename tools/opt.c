@@ -230,16 +230,19 @@ static int color_check(void)
 
 static int set_parse(const struct opt_set *s, const char *shorts, int argc, char **argv)
 {
-	int c, rc;
+	char name[40], *first = argv[0];
+	int c, rc = -1;
 
+	/* it begins its complaints with this */
+	snprintf(name, sizeof(name), "ringfence%s%s", tool.command ? " " : "",
+		 tool.command ? tool.command : "");
+	argv[0] = name;
 	optind = 0;
 	opterr = 1;
-	while ((c = getopt_long(argc, argv, shorts, s->longs, NULL)) != -1) {
+	while (rc < 0 && (c = getopt_long(argc, argv, shorts, s->longs, NULL)) != -1)
 		rc = set_take(s, c, optarg);
-		if (rc >= 0)
-			return rc;
-	}
-	return color_check();
+	argv[0] = first;
+	return rc >= 0 ? rc : color_check();
 }
 
 static int version_print(void)

@@ -87,6 +87,14 @@ expect_exit 1 rf verify "${q[@]}"
 said 'truncated'
 fresh
 
+# A pipe as a device: opening it would wait for its other end.
+mkfifo "$LAB/pipe"
+for c in history verify dump "watch --once" probe repair "wipe --yes" "image --to $LAB_DISKS/p"; do
+	# shellcheck disable=SC2086 # words
+	expect_exit 74 timeout 5 "$LAB_BIN/ringfence" $c "$LAB/pipe"
+	said 'neither a block device nor an image file'
+done
+
 # One of another area was not meant; what writes wants all of them.
 truncate -s 4M "$LAB_DISKS/other"
 expect_exit 0 rf format --cluster prod --nodes 3 --volume vol0 --profile fast "$LAB_DISKS/other"
