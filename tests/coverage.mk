@@ -7,7 +7,7 @@
 # build/coverage/never: the branches that were never taken, FILE:LINE: source.
 
 COVERAGE_SEEDS ?= 1..300
-COVERAGE_TESTS := crc32c geometry timing records content wire claim core nbd-judge
+COVERAGE_TESTS := crc32c geometry timing records content wire claim core core-odd nbd-judge
 
 ifeq ($(VARIANT),coverage)
 # They alone are measured; unoptimized, so that a branch is one of the source.

@@ -29,12 +29,13 @@ static uint64_t left(struct script *s)
 
 /* ---- the world ---- */
 
-/* cluster nodes= disks= volumes= quorum= fence= writes= seed=, and timings in ms */
+/* cluster nodes= disks= volumes= quorum= fence= writes= seed= no-vote=NODE, and timings */
 static void cluster(struct script *s)
 {
 	const char *quorum = option(s, "quorum"), *fence = option(s, "fence");
 	const char *writes = option(s, "writes"), *profile = option(s, "profile");
 	struct rf_timing *t;
+	uint32_t no_vote;
 	struct atlas a;
 
 	atlas_calm(&a, (uint32_t)option_number(s, "nodes", 3),
@@ -57,6 +58,9 @@ static void cluster(struct script *s)
 		a.write_every_ns = 1ull << 60;
 	a.weight[F_IMPOSTOR] = 1; /* room for a twin */
 	world_reset(s->w, option_number(s, "seed", 1), &a);
+	no_vote = (uint32_t)option_number(s, "no-vote", 0);
+	if (no_vote)
+		rf_bit_set(s->w->super.voters, no_vote - 1, false);
 	for (uint32_t i = 0; i < s->w->hosts; i++)
 		s->w->host[i].shown = 3600000 * RF_MS_NS;
 	s->made = true;
@@ -223,23 +227,18 @@ static struct path *path_of(struct script *s)
 	return !strcmp(who, "all") ? &s->w->disk[disk].path : &host_of(s, who)->path[disk];
 }
 
-static bool only_own(struct script *s)
-{
-	const char *only = option(s, "only");
-
-	if (only && strcmp(only, "own"))
-		fail(s, "only=own");
-	return only != NULL;
-}
-
 /* slow N disk= by=TIME for=TIME: each operation takes that much longer; stale=1: and a
- * read brings what was true when it began; only=own: looks into the own slot and mailbox */
+ * read brings what was true when it began; only=reads: what writes
+ * nothing; only=own: looks into the own slot and mailbox */
 static void slow(struct script *s)
 {
+	const char *only = option(s, "only");
 	struct path *p = path_of(s);
 
 	p->stale = option_number(s, "stale", 0);
-	p->own = only_own(s);
+	p->only = !only ? SLOW_ALL : !strcmp(only, "reads") ? SLOW_READS : SLOW_OWN;
+	if (p->only == SLOW_OWN && strcmp(only, "own"))
+		fail(s, "only=reads or only=own");
 	p->slow_ns = option_time(s, "by", 0);
 	p->slow_until = left(s);
 }

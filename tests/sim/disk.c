@@ -165,9 +165,10 @@ static uint64_t condition(struct world *w, const struct path *p)
 	return extra;
 }
 
-static bool own_look(const struct disk_op *op)
+static bool concerns(const struct path *p, const struct disk_op *op)
 {
-	return !op->writes && op->read_count == 2;
+	return p->only == SLOW_ALL ||
+	       (!op->writes && (p->only == SLOW_READS || op->read_count == 2));
 }
 
 static uint64_t latency(struct world *w, struct host *h, const struct disk_op *op)
@@ -175,7 +176,7 @@ static uint64_t latency(struct world *w, struct host *h, const struct disk_op *o
 	const struct atlas *a = &w->atlas;
 	uint64_t ns = usual(w);
 
-	if (!h->path[op->disk].own || own_look(op))
+	if (concerns(&h->path[op->disk], op))
 		ns += condition(w, &h->path[op->disk]);
 	ns += condition(w, &w->disk[op->disk].path);
 	if (w->phase == PHASE_FAULTS && rng_ppm(&w->rng, a->io_slow_ppm))

@@ -79,8 +79,8 @@ struct path {                 /* from a host to a disk, or a disk itself */
 	uint64_t stuck_until; /* operations end only then */
 	uint64_t lost_until;  /* operations fail */
 	uint64_t slow_ns;
-	bool reads; /* lost for writes only: reads work */
-	bool own;   /* slow only for looks into the own slot and mailbox (scripts only) */
+	bool reads;                                   /* lost for writes only: reads work */
+	enum { SLOW_ALL, SLOW_READS, SLOW_OWN } only; /* own: slot and mailbox (scripts only) */
 	bool stale; /* what a slow read brings was true when it began (scripts only) */
 };
 
