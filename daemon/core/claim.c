@@ -118,7 +118,7 @@ bool rf_leaderless(const struct rf_core *c, const struct volume *v)
 
 	if (v->epoch == 0 || v->epoch_state == RF_EPOCH_RELEASED)
 		return c->now - v->hint_ns >= c->suspect_ns || v->hint_epoch <= v->epoch;
-	if (rf_owning(v) && v->my_epoch == v->epoch)
+	if (rf_owning(v))
 		return false;
 	if (v->owner == c->me) /* an earlier life of mine, or one that I left */
 		return true;

@@ -229,10 +229,9 @@ size_t rf_msg_encode(void *out, const struct rf_msg *in)
 		return vote_encode(out, in);
 	case RF_WIRE_CLOSED:
 		return closed_encode(out, in);
-	case RF_WIRE_RELEASED:
+	default: /* RF_WIRE_RELEASED */
 		return released_encode(out, in);
 	}
-	return 0;
 }
 
 static bool body_decode(struct rf_msg *m, const void *data, size_t len, struct bounds b)

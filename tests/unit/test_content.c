@@ -3,7 +3,9 @@
  * Records whose checksum is good and whose content is not: each value that no
  * writer of this format writes is refused, and what is legal at the edge is not.
  */
+#include "format/names.h"
 #include "records.h"
+#include "ringfence/control.h"
 
 struct change {
 	const char *kind;
@@ -45,6 +47,7 @@ static const struct change changes[] = {
 	{"super", {{318, 2, 65}, {288, 8, 830}}, BAD, "too large a state"},
 	{"super", {{318, 2, 64}, {288, 8, 818}}, OK, "the largest state"},
 	{"super", {{320, 1, 3}}, BAD, "disk 3 of 3"},
+	{"super", {{360, 8, 0}}, BAD, "nobody votes"},
 	{"super", {{321, 1, 2}}, BAD, "two quorum disks"},
 	{"super", {{321, 1, 4}}, BAD, "four quorum disks"},
 	{"super", {{321, 1, 5}, {320, 1, 4}}, OK, "the fifth of five disks"},
@@ -134,6 +137,7 @@ static const struct change changes[] = {
 	{"history", {{80, 4, 0}}, BAD, "an epoch of nobody"},
 	{"history", {{80, 4, 4}}, BAD, "an owner that does not exist"},
 	{"history", {{72, 8, 0}}, BAD, "an owner without incarnation"},
+	{"history", {{64, 8, 0}, {80, 4, 0}}, BAD, "unused, with an incarnation"},
 	{"history", {{84, 4, RF_CAUSE_LAST + 1}}, BAD, "an unknown cause"},
 	{"history", {{104, 4, RF_CAUSE_LAST + 1}}, BAD, "an unknown end"},
 	{"history", {{104, 4, RF_CAUSE_LAST}}, OK, "the last cause"},
@@ -162,6 +166,15 @@ static void content_is_checked(void **state)
 		if (verdict != (c->good ? RF_RECORD_OK : RF_RECORD_BAD_VERSION))
 			fail_msg("%s, %s: verdict %d", c->kind, c->what, verdict);
 	}
+}
+
+static void numbers_without_a_name(void **state)
+{
+	(void)state;
+	assert_string_equal(rf_cause_word(RF_CAUSE_FIRST), "first");
+	assert_string_equal(rf_cause_word(RF_CAUSE_LAST + 1), "unknown");
+	assert_string_equal(rf_role_word(RF_ROLE_ACTIVE), "active");
+	assert_string_equal(rf_role_word(RF_ROLE_LAST + 1), "unknown");
 }
 
 /* Text fields that fill all their bytes have no end. */
@@ -252,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(content_is_checked),
+		cmocka_unit_test(numbers_without_a_name),
 		cmocka_unit_test(texts_end),
 		cmocka_unit_test(memory_does_not_leak),
 		cmocka_unit_test(impossible_requests_are_bugs),

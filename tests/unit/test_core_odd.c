@@ -58,6 +58,80 @@ static void a_released_sector_is_no_renewal(void **state)
 	assert_false(w->said[RF_SAY_SUPERSEDED]);
 }
 
+/* §3: what was left by a life that died while it joined is far behind; one who lives keeps
+ * up with this node's sequence. */
+static void an_old_slot_of_a_later_life_is_no_theft(void **state)
+{
+	struct world *w = *state;
+	const struct rf_super *s = &w->cfg.super;
+	uint8_t *record = w->disk + rf_geo_slot(s, 1);
+	struct rf_slot slot;
+
+	assert_int_equal(rf_slot_decode(record, &s->id, 1, &slot), RF_RECORD_OK);
+	slot.incarnation = 500;
+	slot.generation++;
+	slot.seq -= 1000;
+	rf_slot_encode(record, &s->id, 1, &slot);
+	w->writes = 0;
+	for (int i = 0; i < STEPS_MAX && w->writes < 5; i++)
+		go_on(w);
+	assert_int_equal(w->halts, 0);
+	assert_int_equal(role(w), RF_ROLE_ACTIVE);
+}
+
+/* Told to stop: it does not campaign until it is restarted. */
+static void one_that_was_stopped_does_not_campaign(void **state)
+{
+	struct world *w = *state;
+	const struct rf_super *s = &w->cfg.super;
+	const struct rf_mailbox mail = {.order = RF_ORDER_STOP,
+					.seq = 1,
+					.from = 1,
+					.incarnation = w->cfg.incarnation,
+					.unix_ns = 1};
+
+	rf_mailbox_encode(w->disk + rf_geo_mailbox(s, 1), &s->id, 1, &mail);
+	until_role(w, RF_ROLE_FOLLOWER);
+	for (int i = 0; i < 2000; i++) {
+		go_on(w);
+		assert_int_equal(role(w), RF_ROLE_FOLLOWER);
+	}
+}
+
+/* A hook that nobody asked for ends nothing; a campaign ends when this node leaves. */
+static void a_candidate_leaves(void **state)
+{
+	struct rf_event odd = {.kind = RF_EV_HOOK, .hook = {.hook = RF_HOOK_PROMOTE}};
+	struct rf_event resign = {.kind = RF_EV_ADMIN, .admin = {.verb = RF_ADMIN_RESIGN}};
+	struct rf_event leave = {.kind = RF_EV_ADMIN, .admin = {.verb = RF_ADMIN_SHUTDOWN}};
+	struct rf_core_volume v;
+	struct world *w = *state;
+
+	step(w, &resign);
+	until_role(w, RF_ROLE_RECONCILING);
+	rf_core_volume(w->core, 0, &v);
+	odd.hook.epoch = v.epoch;
+	step(w, &odd);
+	assert_int_equal(role(w), RF_ROLE_RECONCILING);
+	step(w, &resign);
+	until_role(w, RF_ROLE_CANDIDATE);
+	step(w, &leave);
+	assert_int_equal(role(w), RF_ROLE_FOLLOWER);
+	until_said(w, RF_SAY_LEFT);
+}
+
+static void a_priority_is_changed_at_work(void **state)
+{
+	struct rf_event e = {.kind = RF_EV_ADMIN,
+			     .admin = {.verb = RF_ADMIN_PRIORITY, .node = 7}};
+	struct world *w = *state;
+	struct rf_core_peer me;
+
+	step(w, &e);
+	rf_core_peer(w->core, 1, &me);
+	assert_int_equal(me.priority, 7);
+}
+
 /* An answer after hours, and one to an operation of the same place that is over. */
 static void late_answers_are_borne(void **state)
 {
@@ -149,8 +223,13 @@ static void no_eviction_for_a_leadership_that_ends(void **state)
 				break;
 			}
 		w->fences = 0;
-		if (!round)
-			step(w, &failed);
+		if (round)
+			continue;
+		failed.fence.epoch = 1; /* of an earlier epoch: says nothing of this one */
+		step(w, &failed);
+		assert_false(w->said[RF_SAY_EVICT_FAILED]);
+		failed.fence.epoch = 2;
+		step(w, &failed);
 	}
 	assert_true(w->said[RF_SAY_EVICT_FAILED]);
 	w->now_ns += 2ull * w->cfg.super.timing.heartbeat_ms * RF_MS_NS;
@@ -164,6 +243,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_torn_state_is_not_loaded),
 		TEST(a_released_sector_is_no_renewal),
+		TEST(an_old_slot_of_a_later_life_is_no_theft),
+		TEST(one_that_was_stopped_does_not_campaign),
+		TEST(a_candidate_leaves),
+		TEST(a_priority_is_changed_at_work),
 		TEST(late_answers_are_borne),
 		TEST(what_is_said_and_sent_is_bounded),
 		TEST(gates_of_an_earlier_life_may_be_stale),
