@@ -16,6 +16,7 @@
 #include "reopen.h"
 
 #define COUNTERS_NS 5000000000ull /* between two looks at the fence's counters */
+#define TROUBLE_AGAIN_NS 10000000000ull
 
 /* ---- events in ---- */
 
@@ -86,6 +87,37 @@ void rf_bind_datagram(void *owner, const uint8_t *data, size_t len)
 
 /* ---- fencers ---- */
 
+static const char *word(const char *const *words, uint32_t count, uint32_t i)
+{
+	return i < count ? words[i] : "unknown";
+}
+
+/* The same again and again, as while a target is away, is one line in ten seconds. */
+static void say_trouble(struct daemon *d, uint32_t volume, const struct rf_fence_reply *r)
+{
+	struct managed *m = &d->managed[volume];
+	uint64_t now = rf_loop_clock_ns();
+
+	if (r->verb != m->trouble.verb || r->result != m->trouble.result ||
+	    r->epoch != m->trouble.epoch)
+		m->trouble.again_ns = m->trouble.repeated = 0;
+	if (now < m->trouble.again_ns) {
+		m->trouble.repeated++;
+		return;
+	}
+	rf_log(RF_LOG_WARNING,
+	       "fencer volume=%s driver=%s way=%s epoch=%llu result=%s repeated=%u msg=\"%s\"",
+	       d->config.volume[volume].name, m->driver,
+	       word(rf_metrics_verbs, RF_METRICS_VERBS, r->verb), (unsigned long long)r->epoch,
+	       word(rf_metrics_results, RF_METRICS_RESULTS, r->result), m->trouble.repeated,
+	       r->text);
+	m->trouble.verb = r->verb;
+	m->trouble.result = r->result;
+	m->trouble.epoch = r->epoch;
+	m->trouble.repeated = 0;
+	m->trouble.again_ns = now + TROUBLE_AGAIN_NS;
+}
+
 static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_reply *r)
 {
 	struct daemon *d = owner;
@@ -100,10 +132,7 @@ static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_rep
 		return;
 	}
 	if (r->result != RF_FENCE_OK || r->verb == 0)
-		rf_log(RF_LOG_WARNING,
-		       "fencer vol=%s driver=%s verb=%u epoch=%llu result=%u: %s",
-		       d->config.volume[volume].name, m->driver, r->verb,
-		       (unsigned long long)r->epoch, r->result, r->text);
+		say_trouble(d, volume, r);
 	e.fence.volume = m->number;
 	e.fence.verb = r->verb;
 	e.fence.epoch = r->epoch;

@@ -55,6 +55,11 @@ struct managed { /* a volume of the configuration */
 	uint32_t can;
 	char driver[16];
 	uint64_t refused;
+	/* the last answer of the fencer that was said, and how often it came since */
+	struct {
+		uint32_t verb, result, repeated;
+		uint64_t epoch, again_ns;
+	} trouble;
 	/* guard.h: */
 	bool target_side;     /* its driver can evict, or could while it lived */
 	bool maybe_open;      /* granted, and no revoke of that was answered */

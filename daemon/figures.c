@@ -59,18 +59,18 @@ static void put_words(struct table *t, enum rf_metric metric, const char *const 
 
 /* ---- a volume ---- */
 
+const char *const rf_metrics_verbs[RF_METRICS_VERBS] = {"shut",  "grant",  "revoke",
+							"evict", "verify", "status"};
+const char *const rf_metrics_results[RF_METRICS_RESULTS] = {"ok",    "failed",      "uncertain",
+							    "stale", "unsupported", "busy"};
+
 static void put_fence(struct table *t, const struct rf_metrics_volume *v)
 {
-	static const char *const ways[RF_METRICS_VERBS] = {"shut",  "grant",  "revoke",
-							   "evict", "verify", "status"};
-	static const char *const results[RF_METRICS_RESULTS] = {
-		"ok", "failed", "uncertain", "stale", "unsupported", "busy"};
-
 	for (uint32_t w = 0; w < RF_METRICS_VERBS; w++)
 		for (uint32_t i = 0; i < RF_METRICS_RESULTS; i++)
 			if (v->fence[w][i] || i <= RF_FENCE_FAILED)
-				put2(t, RF_METRIC_FENCE_OPERATIONS, ways[w], results[i],
-				     (int64_t)v->fence[w][i]);
+				put2(t, RF_METRIC_FENCE_OPERATIONS, rf_metrics_verbs[w],
+				     rf_metrics_results[i], (int64_t)v->fence[w][i]);
 }
 
 static void put_refused(struct table *t, const struct rf_metrics_volume *v)

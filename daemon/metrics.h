@@ -25,6 +25,8 @@ enum rf_hook_end { RF_HOOK_GOOD, RF_HOOK_BAD, RF_HOOK_KILLED, RF_HOOK_ENDS };
 #define RF_METRICS_HOOKS_MAX 12u
 #define RF_METRICS_VERBS (RF_FENCE_VERB_LAST + 1u) /* 0: shut by itself */
 #define RF_METRICS_RESULTS (RF_FENCE_BUSY + 1u)
+extern const char *const rf_metrics_verbs[RF_METRICS_VERBS]; /* words, also of the log */
+extern const char *const rf_metrics_results[RF_METRICS_RESULTS];
 
 struct rf_metrics_hook {
 	char event[RF_METRIC_LABEL_BYTES];

@@ -62,3 +62,22 @@ lab_stop_node "$first"
 # a dead one may wait for whoever reaps here
 expect "and no fencer stays" eval '! grep -q "^State:.[^Z]" "/proc/$last/status" 2>/dev/null'
 lab_check
+
+# The target goes away for good: a gate that cannot be drained is said, in words, and not at each try.
+must 8 "a leader" lab_led
+first=$LAB_LEADER
+lab_end "$LAB_TARGET"
+troubles() {
+	grep -c 'fencer volume=.* way=[a-z]* epoch=[0-9]* result=\(failed\|uncertain\) ' "$LAB/node$first.log"
+}
+tries() {
+	tool "$first" metrics | awk '/^ringfence_fence_operations_total.*result="(failed|uncertain)"/ { n += $NF } END { print n + 0 }'
+}
+begun=$(tries)
+said=$(troubles)
+tool "$first" resign "$LAB_VOLUME" --wait 100ms >/dev/null 2>&1 # cannot be drained
+tried() { [ "$(tries)" -gt $((begun + 20)) ]; }
+must 15 "it is tried again and again" tried
+said=$(($(troubles) - said))
+[ $said -ge 1 ] && [ $said -le 6 ] || lab_fail "said $said times in $(($(tries) - begun)) tries"
+say "fencer: $(($(tries) - begun)) tries without a target, said $said times"
