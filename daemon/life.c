@@ -34,7 +34,8 @@ static int make_mark(const char *path)
 	if (fd < 0 && errno == ENOENT) {
 		snprintf(dir, sizeof(dir), "%s", path);
 		*strrchr(dir, '/') = 0;
-		if (mkdir(dir, 0755) == 0)
+		/* whatever the mask: who may open the socket must be able to reach it */
+		if (mkdir(dir, 0755) == 0 && chmod(dir, 0755) == 0)
 			return make_mark(path);
 	}
 	if (fd < 0)

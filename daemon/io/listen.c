@@ -51,7 +51,8 @@ static int make_directory(const char *path, char *err, size_t bytes)
 	if (!slash || slash == dir)
 		return 0;
 	*slash = 0;
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+	/* whatever the mask: who may open the socket must be able to reach it */
+	if (mkdir(dir, 0755) == 0 ? chmod(dir, 0755) < 0 : errno != EEXIST)
 		return complain(err, bytes, errno, dir, "cannot make the directory");
 	return 0;
 }

@@ -123,6 +123,7 @@ END
 in_machine sh -c 'printf "#!/bin/sh\ncat /proc/self/cgroup >/run/hook-cgroup\n" \
 	>/etc/ringfence/hooks.d/10-where && chmod 755 /etc/ringfence/hooks.d/10-where'
 expect_exit 0 in_machine systemctl enable app.service
+in_machine rmdir /run/ringfence # as after `make install`: the daemon makes one for its group
 in_machine touch /run/app-stops /run/let-go
 expect_exit 0 in_machine systemctl enable --now ringfenced.service ringfence-exporter.service
 expect "READY" unit_is ringfenced.service active
@@ -218,7 +219,7 @@ expect "it is another one" [ "$(daemon_pid)" != "$old" ]
 version=$(dpkg-deb -f "$next"/ringfence_*.deb Version)
 must 5 "the new version" said_in_journal "ringfenced $version "
 expect "left in order, not run out" eval "'$LAB_BIN/ringfence' history '$LAB_AREA' >'$LAB/history' &&
-	grep -Eq '^ +$epoch +1 .* ms .* shutdown ' '$LAB/history'"
+	grep -Eq '^ +$epoch +1 .* shutdown ' '$LAB/history'"
 expect "configuration kept" in_machine grep -q '^# mine' /etc/ringfence/ringfence.conf
 expect "hook kept" in_machine grep -q '^# mine' /etc/ringfence/hooks.d/50-systemd
 expect "no question" [ -z "$(in_machine find /etc/ringfence -name '*.dpkg-*')" ]
