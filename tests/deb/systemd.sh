@@ -151,8 +151,12 @@ in_machine systemd-analyze security --no-pager ringfenced.service | tail -n 1
 # ---- a leadership that ends ----
 
 hold
-in_machine ringfence handover "$LAB_VOLUME" --to 2 >"$LAB/handover" 2>&1 </dev/null &
-LAB_PIDS+=($!)
+# 75: node 2 cannot be handed to yet; 124: under way.
+handing_over() {
+	in_machine ringfence handover "$LAB_VOLUME" --to 2 --wait 100ms >"$LAB/handover" 2>&1
+	[ $? -eq 124 ]
+}
+must 15 "a hand-over begins" handing_over
 must 10 "what is bound is told to stop" unit_is app.service deactivating
 expect "the gate is shut meanwhile" leads_not_here
 never 1 "released before what was bound to it had stopped" said_in_journal 'released volume=.* epoch=1 '
