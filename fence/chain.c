@@ -424,20 +424,26 @@ static void from_way(unsigned i)
 
 static int start(struct way *w)
 {
-	int fds[2];
+	int fds[2], rc;
+	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -errno;
-	w->pid = fork();
-	if (w->pid < 0)
-		return -errno;
-	if (!w->pid) {
+	pid = fork();
+	if (pid < 0) {
+		rc = -errno;
+		close(fds[0]);
+		close(fds[1]);
+		return rc;
+	}
+	if (!pid) {
 		if (dup2(fds[1], RF_FENCE_FD) < 0)
 			_exit(127);
 		execv("/proc/self/exe", w->argv);
 		_exit(127);
 	}
 	close(fds[1]);
+	w->pid = pid;
 	w->fd = fds[0];
 	w->born_ms = rf_fencer_now_ms();
 	return 0;
@@ -445,11 +451,18 @@ static int start(struct way *w)
 
 static void start_again(struct way *w)
 {
+	int rc;
+
 	waitpid(w->pid, NULL, WNOHANG);
 	w->again_ms = 0;
 	w->hello = w->failed = w->weak = false;
-	if (start(w)) {
+	rc = start(w);
+	if (rc) {
 		again_later(w);
+		fprintf(stderr,
+			"ringfence-fencer: chain: the fencer of %s cannot be started: %s; "
+			"tried again in %u ms\n",
+			w->name, strerror(-rc), w->wait_ms);
 		return;
 	}
 	fprintf(stderr, "ringfence-fencer: chain: the fencer of %s was started again\n",
