@@ -7,15 +7,17 @@
 #                                   and tests/vm/hosts. VM=6.1:hold,nodes for some;
 #                                   VM=newest:quick the newest kernel that apt can find
 #   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
-#   make check-san [VM=6.12]      fence = reservation against iSCSI targets, two machines
-#   make torture MINUTES=30         random faults on three nodes with gates, in one VM
+#   make check-san-quick            the essentials of the next
+#   make check-san [VM=6.12]        fence = reservation against iSCSI targets, three machines
+#   make torture MINUTES=30         random faults on three nodes with gates, in one VM;
+#                                   FENCE=reservation: on the machines of check-san
 #   make bench-gate [ROUNDS=7]      the gate against dm-linear, in one VM
 
 VM ?= 6.1 6.12
 
 CHECK_LEVELS += check-vm-quick
 
-.PHONY: check-san check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
+.PHONY: check-san check-san-quick check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
 
 # Static: they run in the machines, too.
 vm_bin := $(addprefix $(B)/vm-bin/,rfvm rfcycles rfsan rf-writer rf-check rf-gap rf-mark)
@@ -40,7 +42,10 @@ check-vm-quick: $(vm_bin) $(vm_programs)
 	@RF_VM_LEVEL=vm-quick RF_VM_SLOW=$(or $(RF_VM_SLOW),3) tests/vm/run $(VM:%=%:quick)
 
 check-san: $(vm_bin) $(vm_programs)
-	@for s in $(VM); do tests/vm/fetch $$s && tests/vm/san $$s || exit 1; done
+	@RF_VM_LEVEL=san tests/vm/run $(VM:%=%:san)
+
+check-san-quick: $(vm_bin) $(vm_programs)
+	@RF_VM_LEVEL=san-quick RF_SAN_QUICK=1 tests/vm/run $(lastword $(VM)):san
 
 check-vm-debug: $(vm_bin) $(vm_programs)
 	@RF_VM_LIMIT=1500 RF_VM_SLOW=8 RF_VM_APPEND="rf.cycles=100" tests/vm/run debug:basics,hold,faults,paths,driver,attach,filesystems,cycles,cluster
@@ -49,4 +54,5 @@ bench-gate: $(vm_bin)
 	@tests/vm/bench
 
 torture torture-gate: $(vm_bin) $(vm_programs)
-	@tests/vm/torture $(MINUTES) $(firstword $(VM))
+	@$(if $(filter reservation,$(FENCE)),tests/vm/san-torture $(MINUTES) $(lastword $(VM)) $(SEED),\
+		tests/vm/torture $(MINUTES) $(firstword $(VM)))

@@ -1,24 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
-# One node of tests/vm/san: the daemon with fence = reservation, and for each volume a
-# writer that never asks whether it may. Runs until the machine is ended from outside.
+# One node of tests/vm/san: the daemon, and for each volume a writer that never asks
+# whether it may. Started, and hurt, by what comes in on the third serial line; runs
+# until the machine is ended from outside.
+#
+#   vol0   two paths to the Linux target, below a multipath device
+#   vol1   the target without abort (rf.plain)
+#   vol2   the Linux target again, through a device that can be suspended, with a gate
+#          above: fence = reservation, gate
 . ./lib.sh
 node=$(sed -n 's/.*rf.node=\([0-9]*\).*/\1/p' /proc/cmdline)
-for m in virtio_pci virtio_scsi sd_mod virtio_net; do modprobe $m; done
-mkdir -p /run /var/run
+plain() { grep -q rf.plain /proc/cmdline; }
+for m in virtio_pci virtio_scsi sd_mod virtio_net dm-multipath dm-round-robin; do modprobe $m; done
+insmod /dm-ringfence.ko || not_ok "the module does not load"
+mkdir -p /run /var/run /var/lib/ringfence
 /bin/ip link set lo up
 /bin/ip addr add 10.99.0.$node/24 dev eth0
 /bin/ip link set eth0 up
 
-# by size in MiB: 64 data, 32 quorum, 48 data of the other target
-disk_of() {
-	for d in /sys/block/sd*; do
-		[ "$(cat "$d/size" 2>/dev/null)" = $(($1 * 2048)) ] && echo "/dev/${d##*/}" && return 0
+# by SCSI target number, see disk() of tests/vm/sanlab.sh
+disk_at() {
+	for d in /sys/class/scsi_disk/*:*:$1:*/device/block/*; do
+		[ -b "/dev/${d##*/}" ] && echo "/dev/${d##*/}" && return 0
 	done
 	return 1
 }
-until_true 20000 disk_of 64 >/tmp/disks || not_ok "no data disk"
-until_true 20000 disk_of 32 >/tmp/disks || not_ok "no quorum disk"
+number() { cat "/sys/block/$(basename "$1")/dev"; }
+for t in 0 1 2 3; do until_true 30000 disk_at $t >/dev/null || not_ok "no disk $t"; done
+quorum=$(disk_at 1)
+path_a=$(disk_at 0)
+path_b=$(disk_at 3)
+echo "0 $(blockdev --getsz "$path_a") multipath 0 0 1 1 round-robin 0 2 1 $(number "$path_a") 1 $(number "$path_b") 1" |
+	dmsetup create -u mpath-rf mp && dmsetup mknodes mp
+echo "0 $(blockdev --getsz "$(disk_at 2)") linear $(disk_at 2) 0" | dmsetup create low && dmsetup mknodes low
+
 cat >/tmp/node.conf <<-END
 	[cluster]
 	name = san
@@ -29,21 +44,44 @@ cat >/tmp/node.conf <<-END
 	[auth]
 	key-file = /test/key
 	[volume vol0]
-	device = $(disk_of 64)
-	area = $(disk_of 32)
+	device = /dev/mapper/mp
+	area = $quorum
 	fence = reservation
+	[volume vol2]
+	device = /dev/mapper/low
+	area = $quorum
+	fence = reservation, gate
+	gate = vol2
 END
-if grep -q rf.second /proc/cmdline; then
-	until_true 20000 disk_of 48 >/tmp/disks || not_ok "no disk of the other target"
-	cat >>/tmp/node.conf <<-END
-		[volume vol1]
-		device = $(disk_of 48)
-		area = $(disk_of 32)
-		fence = reservation, expiry
-	END
-	rfsan "$(disk_of 48)" $node vol1 &
-fi
-rfsan "$(disk_of 64)" $node vol0 &
-ringfenced --config /tmp/node.conf --socket /tmp/node.sock
-echo "daemon ended with $?"
-while :; do sleep 3600; done
+plain && cat >>/tmp/node.conf <<-END
+	[volume vol1]
+	device = $(disk_at 4)
+	area = $quorum
+	fence = reservation, expiry
+END
+
+# ---- what the host asks for, beside what orders.sh has ----
+
+# What multipathd does: a failed path that answers a read is used again. MS between looks.
+path_checker() {
+	while :; do
+		for d in $path_a $path_b; do
+			dmsetup status mp | grep -q "$(number $d) F" || continue
+			dd if=$d of=/dev/null bs=4096 count=1 iflag=direct 2>/dev/null &&
+				dmsetup message mp 0 reinstate_path "$(number $d)" && echo "path ${d#/dev/} reinstated"
+		done
+		usleep $(($1 * 1000))
+	done
+}
+path() { # offline|running DISK
+	echo "$1" >"/sys/block/${2#/dev/}/device/state"
+}
+writers() ( # what they say is no part of the answer
+	exec >&9 2>&9 8>&-
+	rfsan /dev/mapper/mp $node vol0 10 $((3 - node)) &
+	rfsan /dev/mapper/low $node vol2 50 $((3 - node)) &
+	rfsan /dev/mapper/vol2 $((node + 4)) gate2 50 &
+	plain && rfsan "$(disk_at 4)" $node vol1 50 $((3 - node)) &
+	path_checker 5000 &
+)
+. ./orders.sh

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
-# The storage of tests/vm/san and tests/vm/nodes: the kernel's iSCSI target on the disks
-# of this machine (data, and maybe quorum), with a network of its own to each node. Runs
-# until it is ended from outside.
+# The storage of tests/vm/nodes and of the SAN labs (tests/vm/sanlab.sh): the kernel's iSCSI
+# target on the disks of this machine (data, quorum, second: as many as there are), with a
+# network to each path of each node. Port 3261 is a second target port (another portal
+# group) of the data.
+# With rf.memory the last disk holds what must survive a power loss; it is given back to
+# the target at the start, as targetcli does, unless rf.forget is said.
+# Runs until it is ended from outside.
 . ./lib.sh
 IQN=iqn.2026-01.test.ringfence:san
-modprobe virtio_pci
-modprobe virtio_blk
-modprobe virtio_net
-modprobe target_core_mod
-modprobe target_core_file
-modprobe iscsi_target_mod
-mkdir -p /var/target/pr /sys/kernel/config
+for m in virtio_pci virtio_blk virtio_net ext4 target_core_mod target_core_file iscsi_target_mod; do modprobe $m; done
+mkdir -p /var/target /sys/kernel/config
 mount -t configfs configfs /sys/kernel/config
+# what it thinks of each reservation command, in its kernel's log
+echo 'file target_core_pr.c +p' >/sys/kernel/debug/dynamic_debug/control
 until_true 5000 test -b /dev/vda || not_ok "no disks"
+if grep -q rf.memory /proc/cmdline; then
+	mount -t ext4 -o sync /dev/vdd /var/target || not_ok "no memory"
+fi
+mkdir -p /var/target/pr
+grep -q rf.forget /proc/cmdline && rm -f /var/target/pr/*
 /bin/ip link set lo up
 n=0
 while [ -e /sys/class/net/eth$n ]; do
@@ -24,25 +30,41 @@ done
 
 target=/sys/kernel/config/target
 core=$target/core/fileio_0
-tpg=$target/iscsi/$IQN/tpgt_1
-mkdir -p $tpg
+tpg=$target/iscsi/$IQN/tpgt_
+
+# remember DEVICE: registrations and reservation, one line each
+remember() {
+	[ -e "/var/target/pr/aptpl_ringfence-$1" ] || return
+	tr '\n' ',' <"/var/target/pr/aptpl_ringfence-$1" | sed 's/,PR_REG_END: [0-9]*,/\n/g' |
+		sed -n 's/^PR_REG_START: [0-9]*,//p' | while read -r line; do
+		echo "$line" >$core/$1/pr/res_aptpl_metadata && echo "remembers $1: $line" || not_ok "forgets $1: $line"
+	done
+}
+export_lun() { # GROUP LUN NAME
+	mkdir -p $tpg$1/lun/lun_$2
+	ln -s $core/$3 $tpg$1/lun/lun_$2/$3
+}
+mkdir -p ${tpg}1 ${tpg}2
 lun=0
-for disk in data:/dev/vda quorum:/dev/vdb; do
-	name=${disk%%:*}
-	dev=${disk#*:}
-	[ -b $dev ] || continue
-	bytes=$(($(cat /sys/block/${dev#/dev/}/size) * 512))
+for name in data:vda quorum:vdb second:vdc; do
+	dev=${name#*:}
+	name=${name%%:*}
+	[ -b /dev/$dev ] || continue
 	mkdir -p $core/$name
-	echo "fd_dev_name=$dev,fd_dev_size=$bytes" >$core/$name/control
+	echo "fd_dev_name=/dev/$dev,fd_dev_size=$(($(cat /sys/block/$dev/size) * 512))" >$core/$name/control
 	echo "ringfence-$name" >$core/$name/wwn/vpd_unit_serial
 	echo 1 >$core/$name/enable || not_ok "$name"
-	mkdir -p $tpg/lun/lun_$lun
-	ln -s $core/$name $tpg/lun/lun_$lun/$name
+	remember $name
+	export_lun 1 $lun $name
 	lun=$((lun + 1))
 done
-for word in authentication=0 generate_node_acls=1 demo_mode_write_protect=0 cache_dynamic_acls=1; do
-	echo "${word#*=}" >$tpg/attrib/${word%%=*}
+export_lun 2 0 data
+for g in 1 2; do
+	for word in authentication=0 generate_node_acls=1 demo_mode_write_protect=0 cache_dynamic_acls=1; do
+		echo "${word#*=}" >$tpg$g/attrib/${word%%=*}
+	done
+	mkdir -p "$tpg$g/np/0.0.0.0:$((3259 + g))"
+	echo 1 >$tpg$g/enable || not_ok "portal group $g"
 done
-mkdir -p "$tpg/np/0.0.0.0:3260"
-echo 1 >$tpg/enable && echo "san serves"
+echo "san serves"
 while :; do sleep 3600; done
