@@ -4,6 +4,7 @@
  * reservation report to read them (the ioctls that read came with Linux 6.19).
  * Descriptors stay open: the end of a writable one would wake udev each time.
  */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nvme_ioctl.h>
@@ -30,6 +31,8 @@
 #define IN_FULL 3
 #define PR_OUT 0x5f
 #define OUT_REGISTER 0
+#define NVME_REGISTER 0x0d
+#define NVME_UNREGISTER 1u
 #define NVME_REPORT 0x0e
 #define NVME_EXTENDED 1u
 #define NVME_IDENTIFY 0x06
@@ -261,6 +264,24 @@ static enum rf_pr_status change(const struct path *p, unsigned long request, voi
 	return rf_pr_status_of(r, errno, p->node.nvme);
 }
 
+/* linux/pr.h would replace the key by 0, and who is registered with 0 can write. */
+static enum rf_pr_status nvme_unregister(const struct path *p, uint64_t key)
+{
+	uint64_t data[2] = {htole64(key), 0};
+	int r, nsid = ioctl(p->fd, NVME_IOCTL_ID);
+	struct nvme_passthru_cmd c = {.opcode = NVME_REGISTER,
+				      .nsid = (uint32_t)nsid,
+				      .addr = (uintptr_t)data,
+				      .data_len = sizeof(data),
+				      .cdw10 = NVME_UNREGISTER,
+				      .timeout_ms = READ_MS};
+
+	if (nsid <= 0)
+		return RF_PR_FAILED;
+	r = ioctl(p->fd, NVME_IOCTL_IO_CMD, &c);
+	return rf_pr_status_of(r, errno, true);
+}
+
 static enum rf_pr_status dev_command(void *dev, uint64_t id, enum rf_pr_verb verb, uint64_t own,
 				     uint64_t other)
 {
@@ -275,6 +296,8 @@ static enum rf_pr_status dev_command(void *dev, uint64_t id, enum rf_pr_verb ver
 		return RF_PR_FAILED;
 	switch (verb) {
 	case RF_PR_REGISTER:
+		if (p->node.nvme && !other)
+			return nvme_unregister(p, own);
 		if (p->no_aptpl)
 			return register_plainly(p, own, other);
 		return change(p, IOC_PR_REGISTER, &reg);
