@@ -28,6 +28,8 @@ machine_root() {
 	LAB_MOUNTS=("$over/all" "${LAB_MOUNTS[@]}")
 	MACHINE=$over/all
 	mkdir -p "$MACHINE/mnt/lab"
+	# What a daemon of this system left is none of that one's.
+	rm -rf "$MACHINE"/{etc,var/lib}/ringfence
 }
 
 in_root() {
