@@ -20,7 +20,7 @@ static bool able(const struct rf_core *c, const struct volume *v)
 {
 	return v->candidate && !RF_RULE(ABSTAINS, v->abstains) && !v->own_unreadable &&
 	       !c->paused && !c->barred && !c->stopped && !c->leaving &&
-	       c->now >= v->holdoff_ns;
+	       v->epoch < RF_COUNT_MAX && c->now >= v->holdoff_ns;
 }
 
 static uint32_t hears_count(const struct rf_core *c)

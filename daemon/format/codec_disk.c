@@ -370,7 +370,8 @@ enum rf_record_verdict rf_ballot_decode(const void *record, const struct rf_area
 		.value_incarnation = rf_get64(d->value_incarnation),
 		.value_node = rf_get32(d->value_node),
 	};
-	if (rf_get32(d->zero) || !ballot_ok(&b, id))
+	if (rf_get32(d->zero) || !ballot_ok(&b, id) || b.instance > RF_COUNT_MAX ||
+	    b.mbal > RF_COUNT_MAX)
 		return RF_RECORD_BAD_VERSION;
 	*out = b;
 	return RF_RECORD_OK;

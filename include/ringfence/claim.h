@@ -86,7 +86,7 @@ static inline enum rf_record_verdict rf_record_check(const void *record,
 	if (rf_get16(h->kind) != kind || rf_get32(h->volume) != volume ||
 	    rf_get32(h->index) != index)
 		return RF_RECORD_MISPLACED;
-	return RF_RECORD_OK;
+	return rf_get64(h->seq) > RF_COUNT_MAX ? RF_RECORD_BAD_VERSION : RF_RECORD_OK;
 }
 
 /* Could an owner have written it? A record that is sealed well but says nonsense is
@@ -94,11 +94,12 @@ static inline enum rf_record_verdict rf_record_check(const void *record,
 static inline int rf_epoch_sane(const struct rf_disk_epoch *e, __u32 nodes)
 {
 	__u32 state = rf_get32(e->state), owner = rf_get32(e->owner);
+	__u64 epoch = rf_get64(e->epoch);
 
 	if (state == RF_EPOCH_NONE)
-		return !e->epoch && !owner && !e->incarnation;
-	return (state == RF_EPOCH_CLAIMED || state == RF_EPOCH_RELEASED) && e->epoch &&
-	       e->incarnation && owner >= 1 && owner <= nodes;
+		return !epoch && !owner && !e->incarnation;
+	return (state == RF_EPOCH_CLAIMED || state == RF_EPOCH_RELEASED) && epoch &&
+	       epoch <= RF_COUNT_MAX && e->incarnation && owner >= 1 && owner <= nodes;
 }
 
 /* §6, first test: the epoch sector names a later epoch. */
@@ -180,11 +181,12 @@ static inline enum rf_claim_verdict rf_claim_check(const void *region,
 			(const void *)((const char *)region + (__u64)i * id->stride_bytes);
 		__u64 instance;
 
-		if (rf_record_check(b, id, RF_KIND_BALLOT, volume, i) != RF_RECORD_OK) {
+		instance = rf_get64(b->instance);
+		if (rf_record_check(b, id, RF_KIND_BALLOT, volume, i) != RF_RECORD_OK ||
+		    instance > RF_COUNT_MAX) {
 			f.unreadable++;
 			continue;
 		}
-		instance = rf_get64(b->instance);
 		if (instance > f.highest_instance)
 			f.highest_instance = instance;
 		superseded |= rf_superseded_by_ballot(epoch, instance, rf_get64(b->bal));

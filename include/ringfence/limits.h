@@ -32,6 +32,10 @@
 #define RF_HEARTBEAT_ENTRIES 64u /* volumes in one heartbeat datagram */
 #define RF_KEYS_MAX 8u           /* keys accepted at the same time */
 
+/* Epochs, sequences and ballot numbers of a record count up to this. More is nonsense, as
+ * from a disk that lies: unreadable, and no sum of ours overflows. */
+#define RF_COUNT_MAX (1ull << 62)
+
 /* A ballot number is (round << RF_BALLOT_NODE_BITS) | node: unique to a node. */
 #define RF_BALLOT_NODE_BITS 8u
 

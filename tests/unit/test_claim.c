@@ -41,7 +41,7 @@ static const struct claim_case cases[] = {
 	/* "Owner of e is superseded if the epoch sector names an epoch > e" */
 	{"the sector names e+1", SECTOR(11, 3, 0x33), {{10, 1}}, 0, RF_CLAIM_SUPERSEDED},
 	{"the sector names the last epoch of all",
-	 SECTOR(UINT64_MAX, 3, 0x33),
+	 SECTOR(RF_COUNT_MAX, 3, 0x33),
 	 {{0, 0}},
 	 0,
 	 RF_CLAIM_SUPERSEDED},
@@ -56,7 +56,16 @@ static const struct claim_case cases[] = {
 	 {{0, 0}, {0, 0}, {12, 5}},
 	 0,
 	 RF_CLAIM_SUPERSEDED},
-	{"a ballot far ahead", MINE, {{0, 0}, {UINT64_MAX, 0}, {0, 0}}, 0, RF_CLAIM_SUPERSEDED},
+	{"a ballot far ahead",
+	 MINE,
+	 {{0, 0}, {RF_COUNT_MAX, 0}, {0, 0}},
+	 0,
+	 RF_CLAIM_SUPERSEDED},
+	{"a ballot of an epoch that cannot be",
+	 MINE,
+	 {{0, 0}, {RF_COUNT_MAX + 1, 0}, {0, 0}},
+	 0,
+	 RF_CLAIM_UNREADABLE},
 	/* "or any ballot belongs to instance e+1 with bal > 0" */
 	{"a ballot of e+1 with a value",
 	 MINE,
@@ -243,6 +252,8 @@ static void a_sector_of_nonsense_is_unreadable(void **state)
 		uint32_t owner, state;
 	} nonsense[] = {
 		{99, 5, 200, RF_EPOCH_CLAIMED},
+		{RF_COUNT_MAX + 1, 5, 1, RF_EPOCH_CLAIMED},
+		{UINT64_MAX, 5, 1, RF_EPOCH_RELEASED},
 		{99, 5, 0, RF_EPOCH_CLAIMED},
 		{99, 0, 1, RF_EPOCH_CLAIMED},
 		{0, 5, 1, RF_EPOCH_RELEASED},
