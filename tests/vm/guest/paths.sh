@@ -112,7 +112,7 @@ renew_off
 drop_gate
 
 # Held writes, and the region becomes unreadable: no renewal, and they fail in time.
-claims_gate 1000
+claims_gate 8000 # longer than two tables take to load on a busy host
 is "held and unreadable: opens" ok "$(grant 5 1000)"
 until_true 6000 state_is holding || not_ok "expires into holding"
 (io write 0 97 >/tmp/late) &
