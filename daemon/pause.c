@@ -18,7 +18,8 @@ static uint64_t read_mark(const char *path)
 
 	if (lstat(path, &st) != 0)
 		return 0;
-	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	/* never 0, which would be "not paused", whatever somebody did to its time */
+	return ((uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec) | 1;
 }
 
 /* One that is there keeps its time: paused twice is paused since the first time. */

@@ -16,6 +16,7 @@ static uint64_t next_epoch(const struct volume *v)
 	return rf_later(v->instance, v->epoch + 1);
 }
 
+/* §5 "e = m+1": after the last epoch that a record can name there is none. */
 static bool able(const struct rf_core *c, const struct volume *v)
 {
 	return v->candidate && !RF_RULE(ABSTAINS, v->abstains) && !v->own_unreadable &&

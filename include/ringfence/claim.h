@@ -182,6 +182,7 @@ static inline enum rf_claim_verdict rf_claim_check(const void *region,
 		__u64 instance;
 
 		instance = rf_get64(b->instance);
+		/* §6: what nobody can have written proves nothing, and is not good either */
 		if (rf_record_check(b, id, RF_KIND_BALLOT, volume, i) != RF_RECORD_OK ||
 		    instance > RF_COUNT_MAX) {
 			f.unreadable++;
