@@ -6,10 +6,7 @@
 
 lab_begin 2 --quorum survivors
 lab_target
-lab_nodes 1 2
-lab_writers
-must 8 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 dead=$LAB_LEADER
 other=$((3 - dead))
 lab_kill_node $other

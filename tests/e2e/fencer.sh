@@ -20,10 +20,7 @@ has_fencer() { [ -n "$(fencer_of "${LAB_DAEMON[$1]}")" ]; }
 
 lab_begin 3
 lab_target
-lab_nodes 1 2 3
-lab_writers
-must 8 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 
 first=$LAB_LEADER
 fencer=$(fencer_of "${LAB_DAEMON[$first]}")

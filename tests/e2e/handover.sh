@@ -11,10 +11,7 @@ lab_wrote_last() {
 
 lab_begin 3
 lab_target
-lab_nodes 1 2 3
-lab_writers
-must 8 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 
 for i in 1 2 3 4 5; do
 	from=$LAB_LEADER

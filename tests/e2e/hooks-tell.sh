@@ -33,10 +33,7 @@ for i in 1 2; do
 	lab_path $i
 done
 lab_target
-lab_nodes 1 2
-lab_writers --stale
-must 10 "a first leader" lab_led
-must 5 "it writes" lab_wrote
+lab_work --stale
 old=$LAB_LEADER
 new=$((3 - old))
 

@@ -14,10 +14,7 @@ throw() {
 
 lab_begin 3
 lab_target
-lab_nodes 1 2 3
-lab_writers
-must 8 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 leader=$LAB_LEADER
 before=$(rejected)
 for n in 0 1 7 16 63 200 1400 1401 9000; do

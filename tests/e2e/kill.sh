@@ -7,10 +7,7 @@
 
 lab_begin 3
 lab_target
-lab_nodes 1 2 3
-lab_writers --stale
-must 8 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work --stale
 
 first=$LAB_LEADER
 lab_kill_node "$first"

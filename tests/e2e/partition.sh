@@ -11,10 +11,7 @@ epoch() {
 
 lab_begin 3
 lab_target
-lab_nodes 1 2 3
-lab_writers --stale
-must 8 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work --stale
 leader=$LAB_LEADER
 follower=$((leader % 3 + 1))
 before=$(epoch "$leader")

@@ -19,10 +19,7 @@ LAB_AREA=$(IFS=,; say "${devs[*]}")
 lab_format "${devs[0]}" "${devs[1]}" "${devs[2]}" --reserve whole
 LAB_OFFSET=${LAB_OFFSET:-0}
 lab_target
-lab_nodes 1 2 3
-lab_writers
-must 10 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 leader=$LAB_LEADER
 
 other=$((leader % 3 + 1))

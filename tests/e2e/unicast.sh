@@ -17,10 +17,7 @@ for i in 1 2 3; do
 	END
 done
 lab_target
-lab_nodes 1 2 3
-lab_writers
-must 8 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 lab_kill_node "$LAB_LEADER"
 must 5 "somebody else writes after the kill" lab_wrote_since "$LAB_MARK"
 say "killed: $LAB_GAP"

@@ -9,10 +9,7 @@ for i in 1 2 3; do
 	lab_path $i
 done
 lab_target
-lab_nodes 1 2 3
-lab_writers
-must 10 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 leader=$LAB_LEADER
 lab_path_fail "$leader" write
 mark=$(lab_mark)

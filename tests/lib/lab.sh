@@ -528,6 +528,18 @@ lab_wrote() {
 	"$LAB_BIN/rf-gap" --after 1 "$LAB"/write[0-9]*.log
 }
 
+# lab_work [options of the writers]: every node has its daemon and its writer; one of them
+# leads, LAB_LEADER, and writes.
+lab_work() {
+	local i
+	for ((i = 1; i <= LAB_N; i++)); do
+		lab_node "$i"
+	done
+	lab_writers "$@"
+	must 10 "a first leader" lab_led
+	must 3 "it writes" lab_wrote
+}
+
 # The last word of a test with writers: reads disk and logs. Counts in LAB_COUNTS.
 lab_check() {
 	lab_end_writers

@@ -20,10 +20,7 @@ gate_is() {
 }
 
 lab_begin 3
-lab_nodes 1 2 3
-lab_writers
-must 10 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 leader=$LAB_LEADER
 other=$((leader % 3 + 1))
 epoch=$(lab_epoch "$leader")

@@ -11,10 +11,7 @@ shut_itself() {
 }
 
 lab_begin 3
-lab_nodes 1 2 3
-lab_writers --stale
-must 10 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work --stale
 old=$LAB_LEADER
 epoch=$(lab_epoch "$old")
 mark=$(lab_mark)

@@ -7,10 +7,7 @@
 . "$(dirname "$0")/../../lib/lab.sh"
 
 lab_begin 3
-lab_nodes 1 2 3
-lab_writers
-must 10 "a first leader" lab_led
-must 3 "it writes" lab_wrote
+lab_work
 old=$LAB_LEADER
 epoch=$(lab_epoch "$old")
 lab_path_stall "$old"
