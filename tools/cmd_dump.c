@@ -258,6 +258,7 @@ static int dump(const struct disk_set *set, unsigned kinds)
 	struct merge g;
 
 	merge_init(&g, set);
+	merge_ahead(&g, 0, rf_geo_state(&set->super, 0, 1, 0));
 	for (n = 0; n < record_count(&set->super); n++) {
 		struct record r = record_at(&set->super, n);
 

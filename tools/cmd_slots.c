@@ -126,6 +126,7 @@ static int list(const struct disk_set *set)
 	out_uuid(doc, "area_uuid", set->super.id.area);
 	a = out_array(doc, "slots");
 	merge_init(&g, set);
+	merge_ahead(&g, rf_geo_slot(&set->super, 1), rf_geo_volume(&set->super, 0));
 	for (node = 1; node <= set->super.id.nodes; node++)
 		bad += add(a, &g, set, node);
 	merge_free(&g);

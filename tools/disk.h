@@ -94,11 +94,24 @@ struct merged {
 	bool differ;
 };
 
+/* Several records in one piece, as they lie on one disk. */
+struct run {
+	char *buf;
+	uint64_t at_bytes; /* from stride 0 */
+	size_t bytes;
+	bool good; /* could be read as a whole */
+};
+
 /* Buffers for one record of all disks; m->raw points into them. */
 struct merge {
 	void *buf[RF_DISKS_MAX];
+	uint64_t ahead_from, ahead_to;
+	struct run run[RF_DISKS_MAX];
 };
 void merge_init(struct merge *g, const struct disk_set *set);
+/* The records of this part of the area (bytes from stride 0) will be read in the order of
+ * the disk, each of them once: from now on they are read many at a time. */
+void merge_ahead(struct merge *g, uint64_t from_bytes, uint64_t to_bytes);
 void merge_free(struct merge *g);
 void merge_read(struct merge *g, const struct disk_set *set, const struct record *r,
 		struct merged *m);

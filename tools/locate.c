@@ -271,8 +271,52 @@ void merge_free(struct merge *g)
 {
 	unsigned i;
 
-	for (i = 0; i < RF_DISKS_MAX; i++)
+	for (i = 0; i < RF_DISKS_MAX; i++) {
 		free(g->buf[i]);
+		free(g->run[i].buf);
+	}
+}
+
+static size_t run_bytes(uint64_t left)
+{
+	return left < DISK_READ_MAX ? (size_t)left : DISK_READ_MAX;
+}
+
+void merge_ahead(struct merge *g, uint64_t from_bytes, uint64_t to_bytes)
+{
+	unsigned i;
+
+	g->ahead_from = from_bytes;
+	g->ahead_to = to_bytes;
+	for (i = 0; i < RF_DISKS_MAX && g->buf[i]; i++) {
+		free(g->run[i].buf);
+		g->run[i] = (struct run){.buf = disk_buffer(run_bytes(to_bytes - from_bytes))};
+	}
+}
+
+static void read_run(const struct merge *g, const struct disk *d, struct run *run, uint64_t at)
+{
+	run->at_bytes = at;
+	run->bytes = run_bytes(g->ahead_to - at);
+	run->good = !disk_read(d, run->buf, run->bytes, d->base_bytes + at);
+}
+
+/* A run with a sector that cannot be read is read record by record: so the others are
+ * found, and the bad one is known. */
+static int read_record(struct merge *g, const struct disk *d, const struct record *r,
+		       unsigned i)
+{
+	struct run *run = &g->run[i];
+	uint64_t at = r->offset_bytes;
+
+	if (at < g->ahead_from || at >= g->ahead_to)
+		return disk_record(d, r, g->buf[i]);
+	if (at < run->at_bytes || at - run->at_bytes >= run->bytes)
+		read_run(g, d, run, at);
+	if (!run->good)
+		return disk_record(d, r, g->buf[i]);
+	memcpy(g->buf[i], run->buf + (at - run->at_bytes), RF_RECORD_BYTES);
+	return 0;
 }
 
 /* Sequences of records that change their writer begin anew with each epoch: there
@@ -296,7 +340,7 @@ static bool newer(const struct record *r, const void *a, const void *b)
 static void merge_one(struct merge *g, const struct disk_set *set, const struct record *r,
 		      struct merged *m, unsigned i)
 {
-	m->error[i] = disk_record(&set->disk[i], r, g->buf[i]);
+	m->error[i] = read_record(g, &set->disk[i], r, i);
 	m->verdict[i] =
 		m->error[i] ? RECORD_IO_ERROR : record_verdict(g->buf[i], &set->super, r);
 	if (m->verdict[i] != RF_RECORD_OK)

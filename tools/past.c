@@ -60,6 +60,8 @@ static void read_ring(struct past *p, struct merge *g, const struct disk_set *se
 	struct merged m;
 
 	p->entry = must(calloc(k, sizeof(*p->entry)));
+	merge_ahead(g, rf_geo_history(&set->super, p->volume, 0),
+		    rf_geo_history(&set->super, p->volume, k - 1) + set->super.id.stride_bytes);
 	for (i = 0; i < k; i++) {
 		struct record r = {.kind = RF_KIND_HISTORY,
 				   .volume = p->volume,
@@ -127,6 +129,7 @@ static void read_slots(struct past_set *out, const struct disk_set *set)
 
 	out->nodes = set->super.id.nodes;
 	merge_init(&g, set);
+	merge_ahead(&g, rf_geo_slot(&set->super, 1), rf_geo_volume(&set->super, 0));
 	for (i = 1; i <= out->nodes; i++) {
 		struct record r = {.kind = RF_KIND_SLOT,
 				   .index = i,

@@ -299,6 +299,7 @@ void verify_records(const struct disk_set *set, struct findings *out)
 	uint64_t n;
 
 	merge_init(&g, set);
+	merge_ahead(&g, 0, rf_geo_state(&set->super, 0, 1, 0));
 	for (n = 0; n < record_count(&set->super); n++) {
 		struct record r = record_at(&set->super, n);
 

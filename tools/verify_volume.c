@@ -252,6 +252,8 @@ static void check_history(struct view *w)
 	struct rf_history h;
 	uint32_t i;
 
+	merge_ahead(&w->g, rf_geo_history(s, w->volume, 0),
+		    rf_geo_history(s, w->volume, s->history - 1) + s->id.stride_bytes);
 	for (i = 0; i < s->history; i++) {
 		struct record r = {.kind = RF_KIND_HISTORY,
 				   .volume = w->volume,

@@ -69,6 +69,13 @@ if command -v nbdfuse >/dev/null && [ -w /dev/fuse ]; then
 	cmp -n 81920 "$LAB_DISKS/clean" "$LAB_DISKS/bad" || lab_fail "what was good is not there"
 	cmp -i 86016 -n $((bytes - 86016)) "$LAB_DISKS/clean" "$LAB_DISKS/bad" ||
 		lab_fail "what was good behind it is not there"
+	# Records are read many at a time: the one that is bad is found all the same, and it alone.
+	expect_exit 74 rf verify "$LAB_DISKS/bad-path/disk"
+	said 'history 8 of volume 0'
+	[ "$(grep -c 'of volume\|of node' "$LAB/out")" -eq 1 ] || lab_fail "more is bad: $(cat "$LAB/out")"
+	expect_exit 65 rf dump --record history "$LAB_DISKS/bad-path/disk"
+	said 'dump: 1 records are unreadable'
+	expect_exit 0 rf slots "$LAB_DISKS/bad-path/disk"
 fi
 
 # ---- wipe ----
