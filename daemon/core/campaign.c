@@ -100,7 +100,7 @@ void rf_campaign_prevote(struct rf_core *c, struct volume *v, uint32_t from, uin
 {
 	struct request *r = &v->request;
 
-	if (r->candidate && r->candidate != from && c->now < r->until_ns && r->hears >= hears)
+	if (r->candidate && r->candidate != from && r->hears >= hears)
 		return; /* a better one waits already */
 	*r = (struct request){.candidate = from,
 			      .epoch = epoch,

@@ -141,7 +141,7 @@ void rf_lead_lose(struct rf_core *c, struct volume *v, enum rf_cause cause, uint
 {
 	bool worked = v->role >= RF_ROLE_RECONCILING;
 
-	if (v->role == RF_ROLE_CANDIDATE || v->role == RF_ROLE_CLAIMING)
+	if (v->role == RF_ROLE_CLAIMING) /* a candidate has given up by itself */
 		rf_campaign_abandon(c, v, c->hb_ns);
 	if (!rf_owning(v))
 		return;

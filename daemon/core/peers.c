@@ -81,6 +81,7 @@ static void begin_life(struct rf_core *c, uint32_t node, const struct rf_slot *s
 	bool known = p->incarnation != 0;
 
 	*p = (struct peer){.incarnation = s->incarnation,
+			   .generation = s->generation,
 			   .disk_seq = s->seq,
 			   .disk_seq_ns = c->now,
 			   .seq = s->seq,
@@ -149,6 +150,22 @@ static void slot_on_campaigns(struct rf_core *c, uint32_t node, const struct rf_
 			    rf_map_count(s->hears, c->nodes), true);
 }
 
+/*
+ * Is what this disk shows of an earlier life than the one that is known? A life goes on
+ * with the sequence that it finds, so that a lower one is of a disk that missed the newer
+ * life. Two lives share a number when one died in its first writes: then the generation
+ * decides, whatever the order in which the disks answer, or each look would seem a life
+ * sign for ever (§4).
+ */
+static bool earlier_life(const struct peer *p, const struct rf_slot *s)
+{
+	if (s->seq != p->disk_seq)
+		return s->seq < p->disk_seq;
+	if (s->generation != p->generation)
+		return s->generation < p->generation;
+	return s->incarnation < p->incarnation;
+}
+
 void rf_peer_slot(struct rf_core *c, uint32_t node, uint32_t disk, const uint8_t *record)
 {
 	struct peer *p = &c->peer[node];
@@ -162,10 +179,9 @@ void rf_peer_slot(struct rf_core *c, uint32_t node, uint32_t disk, const uint8_t
 		return;
 	}
 	if (s.incarnation != p->incarnation || p->state <= 1) {
-		/* An older sequence: of a disk that missed the newer life; but on the disk
-		 * that showed the higher one it came later. (A second host took the id,
-		 * saw that it is in use, and left; its owner goes on writing.) */
-		if (p->state > 1 && s.seq < p->disk_seq && disk != p->seq_disk)
+		/* But on the disk that showed the newer one it came later. (A second host
+		 * took the id, saw that it is in use, and left; its owner goes on.) */
+		if (p->state > 1 && earlier_life(p, &s) && disk != p->seq_disk)
 			return;
 		begin_life(c, node, &s);
 		p->seq_disk = (uint8_t)disk;
@@ -287,6 +303,7 @@ void rf_peer_message(struct rf_core *c, const struct rf_event *e)
 		rf_exclusion_closed(c, &c->volume[m.closed.volume], from, m.closed.epoch);
 		break;
 	case RF_WIRE_RELEASED:
+	default: /* no other kind is decoded */
 		released(c, from, &m);
 		break;
 	}

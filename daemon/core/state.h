@@ -68,7 +68,7 @@ struct push {
 struct peer {
 	uint32_t state; /* RF_SLOT_*, 0 never read, 1 unreadable */
 	uint32_t health, priority, rtt_us;
-	uint64_t incarnation;
+	uint64_t incarnation, generation;
 	uint64_t disk_seq;              /* newest sequence read from a disk, */
 	uint8_t seq_disk;               /* the disk that showed it */
 	uint64_t disk_seq_ns;           /* and when it was first read: t_r of §7 */

@@ -29,13 +29,14 @@ static uint64_t left(struct script *s)
 
 /* ---- the world ---- */
 
-/* cluster nodes= disks= volumes= quorum= fence= writes= seed= no-vote=NODE, and timings */
+/* cluster nodes= disks= volumes= quorum= fence= writes= seed= no-vote=NODE bystander=NODE,
+ * and timings */
 static void cluster(struct script *s)
 {
 	const char *quorum = option(s, "quorum"), *fence = option(s, "fence");
 	const char *writes = option(s, "writes"), *profile = option(s, "profile");
 	struct rf_timing *t;
-	uint32_t no_vote;
+	uint32_t no_vote, bystander;
 	struct atlas a;
 
 	atlas_calm(&a, (uint32_t)option_number(s, "nodes", 3),
@@ -61,6 +62,9 @@ static void cluster(struct script *s)
 	no_vote = (uint32_t)option_number(s, "no-vote", 0);
 	if (no_vote)
 		rf_bit_set(s->w->super.voters, no_vote - 1, false);
+	bystander = (uint32_t)option_number(s, "bystander", 0);
+	if (bystander)
+		s->w->host[bystander - 1].bystander = true;
 	for (uint32_t i = 0; i < s->w->hosts; i++)
 		s->w->host[i].shown = 3600000 * RF_MS_NS;
 	s->made = true;

@@ -188,12 +188,16 @@ static void write_slot(struct script *s, const struct place *p, uint8_t *r)
 	struct rf_slot x = {.state = RF_SLOT_JOINED};
 
 	rf_slot_decode(r, &s->w->super.id, p->node, &x);
-	x.seq = option_number(s, "seq", x.seq + 1);
+	x.seq = option_number(s, "seq", x.seq + option_number(s, "beats", 1));
 	x.generation = option_number(s, "generation", x.generation);
 	x.incarnation = life_of(s, p->node, x.incarnation);
 	x.state = state_option(s, x.state);
 	rf_bit_set(x.gate_open, p->volume,
 		   option_number(s, "open", rf_bit_get(x.gate_open, p->volume)) != 0);
+	x.want_volume = (uint16_t)option_number(s, "want", x.want_volume);
+	x.want_round = (uint32_t)option_number(s, "want-round", x.want_round);
+	x.grants[0].candidate = (uint8_t)option_number(s, "vote", x.grants[0].candidate);
+	x.grants[0].volume = (uint16_t)option_number(s, "vote-volume", x.grants[0].volume);
 	snprintf(x.host, sizeof(x.host), "written");
 	rf_slot_encode(r, &s->w->super.id, p->node, &x);
 }
@@ -300,6 +304,7 @@ static bool forge(struct script *s, const char *kind, uint32_t from, struct rf_m
 		m->kind = RF_WIRE_RELEASED;
 		m->released.epoch = epoch;
 		m->released.volume = volume;
+		m->released.to = (uint16_t)option_number(s, "to", 0);
 	} else if (strcmp(kind, "junk")) {
 		fail(s, "no such message: %s", kind);
 	}

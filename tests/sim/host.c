@@ -154,9 +154,10 @@ static void configure(struct world *w, struct host *h, struct rf_core_config *cf
 	memcpy(cfg->boot_id, &h->boot, sizeof(h->boot));
 	cfg->boot_id[8] = (uint8_t)h->index;
 	snprintf(cfg->host, sizeof(cfg->host), "host%u", h->index);
-	memset(cfg->candidate, 0xff, sizeof(cfg->candidate));
-	for (uint32_t v = 0; v < w->super.volumes; v++)
+	for (uint32_t v = 0; v < w->super.volumes && !h->bystander; v++) {
+		rf_bit_set(cfg->candidate, v, true);
 		cfg->can[v] = can[w->atlas.fence[v]];
+	}
 }
 
 void host_start(struct world *w, struct host *h)

@@ -159,6 +159,7 @@ struct host {
 	uint32_t index, id;
 	uint32_t life; /* counts processes: events of a dead one are dropped */
 	bool alive, impostor, absent, halted, joined, stopped, crashed;
+	bool bystander;              /* its configuration names no volume of the area */
 	uint32_t area, crashed_area; /* of this life; of the one that crashed */
 	uint32_t calls, kill_at;     /* die at this port call of a step; 0 = do not */
 	uint64_t incarnation, boot;

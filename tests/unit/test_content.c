@@ -54,7 +54,7 @@ static const struct change changes[] = {
 	{"super", {{321, 1, 0}, {320, 1, 0}}, BAD, "no quorum disk"},
 	{"super", {{321, 1, 1}, {320, 1, 0}}, OK, "one quorum disk"},
 	{"super", {{322, 1, 2}}, OK, "at the end of a device"},
-	{"super", {{323, 1, 2}}, OK, "the other quorum rule"},
+	{"super", {{323, 1, 1}}, OK, "the other quorum rule"},
 	{"super", {{322, 1, 0}}, BAD, "no place"},
 	{"super", {{322, 1, 4}}, BAD, "an unknown place"},
 	{"super", {{322, 1, 3}}, OK, "a device of its own"},
@@ -121,6 +121,9 @@ static const struct change changes[] = {
 	{"ballot", {{80, 8, 0x0502}}, OK, "phase 2: bal is mbal"},
 	{"ballot", {{64, 8, 0}}, BAD, "a ballot of no instance"},
 	{"ballot", {{72, 8, 0}}, BAD, "an instance without ballot"},
+	{"ballot", {{64, 8, (1ull << 62) + 1}}, BAD, "an instance beyond counting"},
+	{"ballot", {{72, 8, (1ull << 62) + 1}}, BAD, "a ballot beyond counting"},
+	{"ballot", {{64, 8, 1ull << 62}, {72, 8, 1ull << 62}}, OK, "the last of both"},
 	{"ballot", {{88, 8, 0}}, BAD, "a value without incarnation"},
 	{"ballot", {{96, 4, 0}}, BAD, "a value without node"},
 	{"ballot", {{96, 4, 4}}, BAD, "a value that does not exist"},
@@ -145,7 +148,7 @@ static const struct change changes[] = {
 	{"history", {{108, 4, 0}}, OK, "no predecessor"},
 	{"history", {{211, 1, 'x'}}, BAD, "bytes behind the host name"},
 	{"history", {{64, 8, 0}}, BAD, "unused, with an owner"},
-	{"history", {{64, 8, 0}, {80, 4, 0}}, BAD, "unused, with an incarnation"},
+	{"history", {{64, 8, 0}, {72, 8, 0}, {80, 4, 0}}, OK, "unused"},
 };
 
 static void content_is_checked(void **state)

@@ -67,10 +67,13 @@ static void an_old_slot_of_a_later_life_is_no_theft(void **state)
 	uint8_t *record = w->disk + rf_geo_slot(s, 1);
 	struct rf_slot slot;
 
+	w->writes = 0;
+	while (w->writes < 50)
+		go_on(w);
 	assert_int_equal(rf_slot_decode(record, &s->id, 1, &slot), RF_RECORD_OK);
 	slot.incarnation = 500;
 	slot.generation++;
-	slot.seq -= 1000;
+	slot.seq -= 20;
 	rf_slot_encode(record, &s->id, 1, &slot);
 	w->writes = 0;
 	for (int i = 0; i < STEPS_MAX && w->writes < 5; i++)
@@ -169,7 +172,7 @@ static void what_is_said_and_sent_is_bounded(void **state)
 	c->count = 0;
 }
 
-/* ---- a life that begins after one that crashed, with a fence at the target ---- */
+/* ---- a life that begins after one that crashed ---- */
 
 static void begin_again(struct world *w, uint32_t can)
 {
@@ -182,6 +185,26 @@ static void begin_again(struct world *w, uint32_t can)
 	free(w->core);
 	w->core = rf_core_init(malloc(rf_core_bytes(&w->cfg)), &w->cfg);
 	forget(w);
+}
+
+/* §2.5: promises that could not be read at the start are none of this life, though the
+ * record is good again; and that is shown. */
+static void unreadable_promises_are_shown(void **state)
+{
+	struct world *w = *state;
+	uint8_t *ballot = w->disk + rf_geo_ballot(&w->cfg.super, 0, 1);
+	struct rf_core_volume v;
+
+	*ballot ^= 1;
+	begin_again(w, RF_FENCE_CAN_DEADLINE);
+	until_said(w, RF_SAY_JOINED);
+	*ballot ^= 1;
+	for (int i = 0; i < 2000; i++) {
+		go_on(w);
+		rf_core_volume(w->core, 0, &v);
+		assert_true(v.unreadable);
+		assert_int_equal(v.role, RF_ROLE_FOLLOWER);
+	}
 }
 
 /* §3: STALE proves as much as OK that no gate of the earlier life passes anything. */
@@ -249,6 +272,7 @@ int main(void)
 		TEST(a_priority_is_changed_at_work),
 		TEST(late_answers_are_borne),
 		TEST(what_is_said_and_sent_is_bounded),
+		TEST(unreadable_promises_are_shown),
 		TEST(gates_of_an_earlier_life_may_be_stale),
 		TEST(no_eviction_for_a_leadership_that_ends),
 	};
