@@ -317,7 +317,7 @@ int rf_area_open(struct rf_area *a, const struct rf_config *c, uint32_t index, c
 		rc = take_disk(a, c, index, d, &good, &m);
 		/* a disk that is missing is tolerated in a set, a wrong one is not */
 		if (rc && rc != -EMEDIUMTYPE && c->area[index].disks > 1) {
-			rf_log(RF_LOG_WARNING, "quorum disk missing: %s", err);
+			rf_log(RF_LOG_WARNING, "disk-missing: %s", err);
 			last = rc;
 			rc = 0;
 		}

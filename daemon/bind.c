@@ -167,7 +167,7 @@ static void fence_failed(void *owner, uint32_t volume, const char *driver, const
 	struct daemon *d = owner;
 
 	snprintf(d->managed[volume].driver, sizeof(d->managed[volume].driver), "%s", driver);
-	rf_log(RF_LOG_ERR, "fencer vol=%s driver=%s cannot start: %s",
+	rf_log(RF_LOG_ERR, "fencer volume=%s driver=%s: cannot start: %s",
 	       d->config.volume[volume].name, driver, text);
 	set_can(d, volume, 0);
 }
@@ -280,7 +280,7 @@ static void hooks_died(void *owner)
 {
 	(void)owner;
 	rf_log(RF_LOG_ERR,
-	       "hook runner died: leaderships can not be released cleanly any more, "
+	       "hook-runner: died: leaderships can not be released cleanly any more, "
 	       "peers wait for the lease; restart ringfenced");
 }
 

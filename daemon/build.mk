@@ -48,6 +48,7 @@ $(eval $(call rf_program,ringfenced,\
 	daemon/figures.c \
 	daemon/fit.c \
 	daemon/identity.c \
+	daemon/journal.c \
 	daemon/line.c \
 	daemon/keep.c \
 	daemon/keep_disk.c \

@@ -268,14 +268,15 @@ void rf_fencers_died(struct daemon *d, uint32_t volume)
 
 	if (f->fd < 0) {
 		rf_log(RF_LOG_ERR,
-		       "fencer vol=%s died, and so did who would start it again: nothing can "
+		       "fencer volume=%s: died, and so did who would start it again: nothing "
+		       "can "
 		       "be granted, revoked or evicted; restart ringfenced",
 		       name);
 		return;
 	}
 	later(f, volume);
 	rf_log(RF_LOG_ERR,
-	       "fencer vol=%s died: nothing can be granted, revoked or evicted until it is "
+	       "fencer volume=%s: died: nothing can be granted, revoked or evicted until it is "
 	       "started again, in %u ms",
 	       name, f->volume[volume].wait_ms);
 }
@@ -286,14 +287,14 @@ static void adopt(struct rf_fencers *f, const struct born *b, const int fd[PASSE
 	const char *name = d->config.volume[b->volume].name;
 
 	if (b->rc) {
-		rf_log(RF_LOG_ERR, "fencer vol=%s cannot be started again: %s", name,
+		rf_log(RF_LOG_ERR, "fencer volume=%s: cannot be started again: %s", name,
 		       strerror(-b->rc));
 		later(f, b->volume);
 		return;
 	}
 	f->volume[b->volume].born_ns = rf_loop_clock_ns();
 	rf_fencer_adopt(d->managed[b->volume].fencer, fd[0], fd[1]);
-	rf_log(RF_LOG_WARNING, "fencer vol=%s was started again", name);
+	rf_log(RF_LOG_WARNING, "fencer volume=%s: was started again", name);
 }
 
 /* One packet; false: none is left, or the helper is gone. */

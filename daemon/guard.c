@@ -215,7 +215,7 @@ int rf_guard_start(struct daemon *d)
 	g->dog.fd = -1;
 	read_boot(g->boot);
 	if (rf_guard_recall(RF_GUARD_RECORD, g->boot, g->last, &unix_ns)) {
-		rf_log(RF_LOG_WARNING, "this host was reset by watchdog: %s", g->last);
+		rf_log(RF_LOG_WARNING, "watchdog: it has reset this host: %s", g->last);
 		rf_guard_past(d, g->last, unix_ns);
 	}
 	if (d->config.watchdog == RF_WATCHDOG_OFF)

@@ -70,7 +70,7 @@ static void end_volume(struct ring *r, const char *name, uint64_t unix_ns)
 			epoch = h.epoch;
 	}
 	if (epoch)
-		rf_log(RF_LOG_INFO, "history: vol=%s epoch=%llu ended by the watchdog", name,
+		rf_log(RF_LOG_INFO, "history: volume=%s epoch=%llu ended by the watchdog", name,
 		       (unsigned long long)epoch);
 }
 

@@ -73,7 +73,8 @@ void rf_keep_load(struct daemon *d, uint32_t volume, uint64_t epoch)
 	k->epoch = epoch;
 	if (k->bad)
 		rf_log(RF_LOG_ERR,
-		       "state vol=%s epoch=%" PRIu64 ": %u bytes that %s: hooks see an empty "
+		       "state volume=%s epoch=%" PRIu64
+		       ": %u bytes that %s: hooks see an empty "
 		       "state, and it is not written over; upgrade this node, or look at "
 		       "`ringfence dump --record state`",
 		       d->config.volume[volume].name, epoch, v.state_bytes,
@@ -276,7 +277,8 @@ static uint32_t begin(struct daemon *d, uint32_t volume, const struct rf_ctl_wor
 	case RF_WORK_REPEATED:
 		snprintf(k->said, sizeof(k->said), "repeated");
 		rf_log(RF_LOG_WARNING,
-		       "work vol=%s epoch=%" PRIu64 " id=%s is begun again: a former leader "
+		       "work-repeated volume=%s epoch=%" PRIu64
+		       " id=%s: begun again, a former leader "
 		       "left it unfinished",
 		       d->config.volume[volume].name, k->epoch, w.id);
 		break;

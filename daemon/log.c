@@ -10,12 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "journal.h"
 #include "log.h"
+
+enum form {
+	STAMPED, /* time and level in words */
+	LEVELS,  /* <N>: the journal reads it as the level, and has its own clock */
+	ENTRIES, /* LEVELS in the ring, each line sent as an entry of the journal */
+};
 
 static struct {
 	int fd;
 	enum rf_log_level level;
-	bool journal; /* the journal takes <N> as the level, and has its own clock */
+	enum form form;
 	rf_log_writer start;
 	void *arg;
 	bool writing;
@@ -23,7 +30,10 @@ static struct {
 	size_t piece;      /* bytes given to start() */
 	uint64_t lost, said;
 	char ring[RF_LOG_RING_BYTES];
+	char entry[4 * RF_LOG_LINE_BYTES]; /* being sent */
 } out = {.fd = STDERR_FILENO, .level = RF_LOG_INFO};
+
+static const char *journal_socket = RF_JOURNAL_SOCKET;
 
 /* JOURNAL_STREAM=DEVICE:INODE names the stderr that the service manager gave us. */
 static bool is_journal(int fd)
@@ -45,9 +55,24 @@ int rf_log_file(const char *path)
 	return fd;
 }
 
+void rf_log_journal(const char *path)
+{
+	journal_socket = path;
+}
+
+/* Standard error, or the way to the journal that knows fields. */
+static int standard(enum form *form)
+{
+	int fd = is_journal(STDERR_FILENO) ? rf_journal_open(journal_socket) : -ENOTSUP;
+
+	*form = fd >= 0 ? ENTRIES : is_journal(STDERR_FILENO) ? LEVELS : STAMPED;
+	return fd >= 0 ? fd : STDERR_FILENO;
+}
+
 int rf_log_open(const char *path, enum rf_log_level level)
 {
-	int fd = *path ? rf_log_file(path) : STDERR_FILENO;
+	enum form form = STAMPED;
+	int fd = *path ? rf_log_file(path) : standard(&form);
 
 	if (fd < 0)
 		return fd;
@@ -55,22 +80,26 @@ int rf_log_open(const char *path, enum rf_log_level level)
 		close(out.fd);
 	out.fd = fd;
 	out.level = level;
-	out.journal = is_journal(fd);
+	out.form = form;
 	return 0;
 }
 
 void rf_log_redirect(int fd, enum rf_log_level level)
 {
-	/* A write may be under way to the number we have: it names the new place then. */
-	if (out.fd > STDERR_FILENO) {
-		dup3(fd >= 0 ? fd : STDERR_FILENO, out.fd, O_CLOEXEC);
-		if (fd >= 0)
-			close(fd);
-	} else if (fd >= 0) {
-		out.fd = fd;
-	}
 	out.level = level;
-	out.journal = is_journal(out.fd);
+	if (fd < 0 && out.form == ENTRIES)
+		return;
+	out.form = STAMPED;
+	if (fd < 0)
+		fd = standard(&out.form);
+	/* A write may be under way to the number we have: it names the new place then. */
+	if (out.fd <= STDERR_FILENO) {
+		out.fd = fd;
+		return;
+	}
+	dup3(fd, out.fd, O_CLOEXEC);
+	if (fd > STDERR_FILENO)
+		close(fd);
 }
 
 bool rf_log_wants(enum rf_log_level level)
@@ -101,45 +130,116 @@ static void ring_put(const char *data, size_t len)
 	out.head += len;
 }
 
+/* A line as say_line() made it, <N> in front and its end behind, as an entry. */
+static size_t entry_of(const char *line, size_t len)
+{
+	if (len < 4 || line[0] != '<' || line[2] != '>') /* of the time before a redirection */
+		return rf_journal_entry(out.entry, sizeof(out.entry), RF_LOG_INFO, line,
+					len - 1);
+	return rf_journal_entry(out.entry, sizeof(out.entry), (unsigned)(line[1] - '0'),
+				line + 3, len - 4);
+}
+
+/* The next line of the ring, which may lie around its end. */
+static size_t next_entry(void)
+{
+	static char line[RF_LOG_LINE_BYTES];
+	size_t n = 0;
+
+	do
+		line[n] = out.ring[(out.tail + n) % RF_LOG_RING_BYTES];
+	while (line[n++] != '\n' && n < sizeof(line) && n < used());
+	out.piece = n;
+	return entry_of(line, n);
+}
+
+/* What can be written at once; out.piece is what it takes of the ring. */
+static const char *next_piece(size_t *bytes)
+{
+	size_t at = out.tail % RF_LOG_RING_BYTES, n = RF_LOG_RING_BYTES - at;
+
+	if (out.form == ENTRIES) {
+		*bytes = next_entry();
+		return out.entry;
+	}
+	*bytes = out.piece = n < used() ? n : used();
+	return out.ring + at;
+}
+
 static void pump(void)
 {
-	size_t at = out.tail % RF_LOG_RING_BYTES;
+	size_t bytes;
+	const char *data;
 
 	if (!out.start || out.writing || !used())
 		return;
-	out.piece = RF_LOG_RING_BYTES - at;
-	if (out.piece > used())
-		out.piece = used();
+	data = next_piece(&bytes);
 	out.writing = true;
-	if (out.start(out.arg, out.fd, out.ring + at, out.piece) < 0)
+	if (out.start(out.arg, out.fd, data, bytes) < 0)
 		out.writing = false;
 }
 
-static void write_all(const char *data, size_t len)
+static uint64_t lines_in(size_t from, size_t n)
+{
+	uint64_t lines = 0;
+
+	for (size_t i = 0; i < n; i++)
+		lines += out.ring[(from + i) % RF_LOG_RING_BYTES] == '\n';
+	return lines;
+}
+
+/* The journal takes no entries any more: they go on as lines to standard error, which
+ * may still reach it. Another piece is lost. */
+static void failed(void)
+{
+	if (out.form == ENTRIES) {
+		close(out.fd);
+		out.fd = STDERR_FILENO;
+		out.form = LEVELS;
+		return;
+	}
+	out.lost += lines_in(out.tail, out.piece);
+	out.tail += out.piece;
+}
+
+static bool write_all(const char *data, size_t len)
 {
 	while (len) {
 		ssize_t n = write(out.fd, data, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) {
-			out.lost++;
-			return;
-		}
+		if (n <= 0)
+			return false;
 		data += n;
 		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* While there is no loop. */
+static void flush(void)
+{
+	while (used()) {
+		size_t bytes;
+		const char *data = next_piece(&bytes);
+
+		if (write_all(data, bytes))
+			out.tail += out.piece;
+		else
+			failed();
 	}
 }
 
 static void emit(const char *line, size_t len)
 {
-	if (!out.start) {
-		write_all(line, len);
-	} else if (RF_LOG_RING_BYTES - used() < len) {
+	if (RF_LOG_RING_BYTES - used() < len) {
 		out.lost++;
-	} else {
-		ring_put(line, len);
+		return;
 	}
+	ring_put(line, len);
+	if (!out.start)
+		flush();
 }
 
 /* ---- lines ---- */
@@ -164,7 +264,7 @@ static size_t stamp(char *to, size_t bytes, enum rf_log_level level)
 	struct tm tm;
 	size_t n;
 
-	if (out.journal)
+	if (out.form != STAMPED)
 		return (size_t)snprintf(to, bytes, "<%d>", (int)level);
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &tm);
@@ -243,24 +343,8 @@ void rf_log_async(rf_log_writer start, void *arg)
 	}
 	/* The loop has ended: what it did not write is written now. */
 	out.writing = false;
-	while (used()) {
-		size_t at = out.tail % RF_LOG_RING_BYTES, n = RF_LOG_RING_BYTES - at;
-
-		if (n > used())
-			n = used();
-		write_all(out.ring + at, n);
-		out.tail += n;
-	}
+	flush();
 	say_lost();
-}
-
-static uint64_t lines_in(size_t from, size_t n)
-{
-	uint64_t lines = 0;
-
-	for (size_t i = 0; i < n; i++)
-		lines += out.ring[(from + i) % RF_LOG_RING_BYTES] == '\n';
-	return lines;
 }
 
 void rf_log_written(ssize_t result)
@@ -270,12 +354,12 @@ void rf_log_written(ssize_t result)
 	out.writing = false;
 	if (result == -EAGAIN || result == -EINTR)
 		result = 0;
-	if (result < 0) {
-		out.lost += lines_in(out.tail, out.piece);
-		out.tail += out.piece;
-	} else {
+	if (result < 0)
+		failed();
+	else if (out.form == ENTRIES)
+		out.tail += result ? out.piece : 0;
+	else
 		out.tail += (size_t)result > out.piece ? out.piece : (size_t)result;
-	}
 	say_lost();
 	if (result != 0)
 		pump();

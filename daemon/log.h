@@ -33,12 +33,15 @@ enum rf_log_level { /* syslog's numbers */
  * next line. */
 typedef int (*rf_log_writer)(void *arg, int fd, const void *data, size_t len);
 
-/* path "" = stderr. 0, or -errno (the old destination stays). */
+/* path "" = stderr; if that is the journal, entries with fields go to its socket instead
+ * (journal.h). 0, or -errno (the old destination stays). */
 int rf_log_open(const char *path, enum rf_log_level level);
 /* Opens a file for it: a descriptor, or -errno. */
 int rf_log_file(const char *path);
 /* While it runs: to a file that somebody else opened (fd is taken), -1 = stderr. */
 void rf_log_redirect(int fd, enum rf_log_level level);
+/* Where the journal listens, before rf_log_open(): for tests. */
+void rf_log_journal(const char *path);
 const char *rf_log_level_word(enum rf_log_level level);
 /* From now on lines are given to start(); NULL: directly again (the loop ended). */
 void rf_log_async(rf_log_writer start, void *arg);

@@ -301,7 +301,7 @@ void rf_reload_signalled(struct daemon *d)
 
 	d->reload->again = rc == -EBUSY;
 	if (rc == -EPIPE)
-		rf_log(RF_LOG_ERR, "configuration not reloaded: the helper that reads it is "
+		rf_log(RF_LOG_ERR, "reload-failed: the helper that reads it is "
 				   "gone; restart ringfenced");
 }
 
@@ -364,7 +364,7 @@ static void end(struct rf_reload *r, const struct fresh *f, int log_fd)
 	if (f->code == RF_EXIT_YES)
 		take_all(r, f, log_fd);
 	else
-		rf_log(RF_LOG_ERR, "configuration not reloaded, nothing changed: %s", f->text);
+		rf_log(RF_LOG_ERR, "reload-failed: nothing changed: %s", f->text);
 	rf_control_reloaded(d->control, f->code, f->text);
 	if (r->again)
 		begin(r);

@@ -170,7 +170,7 @@ static void take(struct rf_reopen *r, const struct found *f, int fd)
 	r->asked[f->about.area][f->about.path] = false;
 	if (fd < 0) {
 		if (*said != f->rc)
-			rf_log(RF_LOG_WARNING, "quorum disk still missing: %s", f->text);
+			rf_log(RF_LOG_WARNING, "disk-missing: %s", f->text);
 		*said = f->rc;
 		return;
 	}

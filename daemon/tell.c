@@ -215,7 +215,7 @@ void rf_tell_done(struct daemon *d, uint32_t volume, uint32_t hook, int32_t stat
 	m->asking = false;
 	m->ask_again_ns = rf_loop_clock_ns() + ASK_AGAIN_NS;
 	if (status) {
-		rf_log(RF_LOG_INFO, "pre-campaign vol=%s status=%d: this node abstains",
+		rf_log(RF_LOG_INFO, "pre-campaign volume=%s status=%d: this node abstains",
 		       d->config.volume[volume].name, status);
 		return;
 	}

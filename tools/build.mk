@@ -75,6 +75,7 @@ $(eval $(call rf_program,ringfence,\
 	daemon/config_value.c \
 	daemon/helper.c \
 	daemon/identity.c \
+	daemon/journal.c \
 	daemon/line.c \
 	daemon/io/tree.c \
 	daemon/log.c \

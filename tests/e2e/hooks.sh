@@ -160,7 +160,7 @@ done
 : >"$LAB/tells1"
 lab_nodes 1
 must 15 "it is asked" grep -q ^pre-campaign "$LAB/tells1"
-must 12 "it abstains" lab_said 1 "pre-campaign vol=$LAB_VOLUME status=1"
+must 12 "it abstains" lab_said 1 "pre-campaign volume=$LAB_VOLUME status=1"
 expect_exit 124 tool 1 wait --leader --timeout 1s "$LAB_VOLUME"
 rm "$LAB/pre-campaign-fails1"
 must 15 "it leads with consent" lab_leads 1

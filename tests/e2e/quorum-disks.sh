@@ -36,11 +36,11 @@ all_said() {
 
 lab_nodes 1 2 3
 must 8 "a leader on two of three disks" lab_led
-all_said "quorum disk missing: $LAB/link: cannot be opened" || lab_fail "nobody said what is missing"
+all_said "disk-missing: $LAB/link: cannot be opened" || lab_fail "nobody said what is missing"
 all_have 2 || lab_fail "status does not show two good disks"
 
 ln -s "$other" "$LAB/link" # the area of another day
-must 8 "a wrong disk is refused" all_said "still missing: $LAB/link: .*another"
+must 8 "a wrong disk is refused" all_said "disk-missing: $LAB/link: .*another"
 all_have 2 || lab_fail "a wrong disk was taken"
 
 ln -sfn "${quorum[2]}" "$LAB/link"

@@ -78,7 +78,7 @@ more='colour = blue'
 write_conf
 expect_exit 78 tool 2 reload
 says "$LAB/node2.conf:19: [volume] has no key \"colour\""
-must 2 "the log says so, too" said2 'configuration not reloaded, nothing changed: .*:19'
+must 2 "the log says so, too" said2 'reload-failed: nothing changed: .*:19'
 more=
 write_conf
 mkdir "$LAB/conf.d"

@@ -120,7 +120,7 @@ must 8 "node 2 leads" lab_leads 2
 [ "$(tool 2 work begin "$LAB_VOLUME" copy:7)" = repeated ] || lab_fail "not counted as repeated"
 [ "$(keys 2 node) $(keys 2 times)" = "2 2" ] || lab_fail "now node 2's: $(keys 2 times)"
 [ "$(keys 2 text)" = "copy of segment 7" ] || lab_fail "its text: $(keys 2 text)"
-expect "in the log" lab_said 2 "id=copy:7 is begun again"
+expect "in the log" lab_said 2 "id=copy:7: begun again"
 tool 2 metrics >"$LAB/figures"
 grep -q "^ringfence_work_repeated_total{volume=\"$LAB_VOLUME\"} 1\$" "$LAB/figures" || lab_fail "not in the figures"
 grep -q "^ringfence_work_unfinished{volume=\"$LAB_VOLUME\"} 1\$" "$LAB/figures" || lab_fail "not unfinished"

@@ -56,7 +56,7 @@ lab_kill_node 1
 printf '%s vol0 did not drain within 500 ms\n' 0000-another-boot >"$LAB/var/watchdog"
 one_life
 must 20 "the next life leads" lab_led
-expect "the log says why" lab_said 1 'this host was reset by watchdog: vol0 did not drain within 500 ms'
+expect "the log says why" lab_said 1 'watchdog: it has reset this host: vol0 did not drain within 500 ms'
 expect_exit 0 tool 1 status
 grep -q '^reset by watchdog: vol0 did not drain' "$LAB/out" || lab_fail "status: $(cat "$LAB/out")"
 expect "the history says which leadership that was" [ "$(ended)" = "$stuck" ]

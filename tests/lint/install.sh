@@ -32,6 +32,7 @@ expected() {
 	for f in ringfenced.service ringfence-exporter.service ringfence-leader@.target; do
 		echo "644 usr/lib/systemd/system/$f"
 	done
+	echo "644 usr/lib/systemd/catalog/ringfence.catalog"
 	echo "644 usr/lib/sysusers.d/ringfence.conf"
 	echo "644 usr/lib/tmpfiles.d/ringfence.conf"
 	echo "644 usr/lib/udev/rules.d/61-ringfence.rules"
@@ -60,5 +61,19 @@ if command -v systemd-analyze >/dev/null; then
 	systemd-analyze security --offline=yes --threshold=20 "$units/ringfence-exporter.service" >/dev/null
 else
 	echo "units not verified: no systemd-analyze"
+fi
+
+# The catalog as journalctl reads it: every id is in it.
+if command -v journalctl >/dev/null; then
+	root=$inst.catalog
+	rm -rf "$root" && mkdir -p "$root/usr/lib/systemd" "$root/var/lib/systemd/catalog"
+	cp -r "$inst/usr/lib/systemd/catalog" "$root/usr/lib/systemd"
+	journalctl --root="$root" --update-catalog
+	for id in $(sed -n 's/^RF_MESSAGE_ID(.*"\([0-9a-f]*\)")$/\1/p' daemon/message_id.def); do
+		journalctl --root="$root" --list-catalog "$id" 2>&1 | grep -q "^$id ringfence: [A-Z]" ||
+			{ echo "journalctl does not find $id" && exit 1; }
+	done
+else
+	echo "catalog not compiled: no journalctl"
 fi
 ! grep -r '@[A-Z]*DIR@' "$inst" || { echo "a path was not put in" && exit 1; }

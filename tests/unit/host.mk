@@ -5,10 +5,10 @@
 $(eval $(call rf_test,config,\
 	tests/unit/test_config.c \
 	daemon/config.c daemon/config_check.c daemon/config_diff.c daemon/config_value.c \
-	daemon/log.c,\
+	daemon/journal.c daemon/log.c,\
 	librf-format,inih))
 $(eval $(call rf_test,log,\
-	tests/unit/test_log.c daemon/log.c daemon/log_decision.c daemon/decision.c \
+	tests/unit/test_log.c daemon/journal.c daemon/log.c daemon/log_decision.c daemon/decision.c \
 	daemon/io/notify.c,librf-format,))
 RF_CONTROL_SUPPORT := tests/unit/control_support.c daemon/io/control.c \
 	daemon/io/control_keep.c daemon/io/control_tell.c daemon/io/listen.c

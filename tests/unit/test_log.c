@@ -17,7 +17,10 @@
 
 #include "io/notify.h"
 #include "decision.h"
+#include "journal.h"
 #include "log.h"
+
+#define MS 1000000ull
 
 static char dir[64], path[96], content[2 * RF_LOG_RING_BYTES];
 
@@ -178,26 +181,170 @@ static void nothing_is_lost_at_the_end(void **state)
 	assert_non_null(strstr(logged(), "last words"));
 }
 
-static void the_journal_takes_levels(void **state)
+/* ---- the journal ---- */
+
+static struct {
+	int fd, stderr_fd;
+	char path[96];
+} journal;
+
+/* The log is standard error, and that is said to be the journal's. */
+static void be_a_service(void)
 {
-	char file[96], text[64];
+	char text[64];
 	struct stat st;
 
-	(void)state;
-	assert_int_equal(stat(path, &st), 0);
+	journal.stderr_fd = dup(STDERR_FILENO);
+	assert_int_equal(dup2(open(path, O_WRONLY | O_APPEND), STDERR_FILENO), STDERR_FILENO);
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
 	snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)st.st_dev,
 		 (unsigned long long)st.st_ino);
-	snprintf(file, sizeof(file), "%s", path);
 	setenv("JOURNAL_STREAM", text, 1);
-	assert_int_equal(rf_log_open(file, RF_LOG_INFO), 0);
+	rf_log_journal(journal.path);
+	assert_int_equal(rf_log_open("", RF_LOG_INFO), 0);
+}
+
+static int begin_journal(void **state)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int rc = open_log(state);
+
+	snprintf(journal.path, sizeof(journal.path), "%s/journal", dir);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", journal.path);
+	journal.fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	if (rc || bind(journal.fd, (struct sockaddr *)&at, sizeof(at)))
+		return -1;
+	be_a_service();
+	return 0;
+}
+
+static int end_journal(void **state)
+{
 	unsetenv("JOURNAL_STREAM");
+	rf_log_journal(RF_JOURNAL_SOCKET);
+	dup2(journal.stderr_fd, STDERR_FILENO);
+	close(journal.stderr_fd);
+	if (journal.fd >= 0)
+		close(journal.fd);
+	unlink(journal.path);
+	return close_log(state);
+}
+
+static const char *entry(void)
+{
+	ssize_t n = recv(journal.fd, content, sizeof(content) - 1, MSG_DONTWAIT);
+
+	content[n > 0 ? n : 0] = 0;
+	return content;
+}
+
+static void the_journal_takes_fields(void **state)
+{
+	struct rf_decision d = {RF_SAY_SUSPECT, 0, 2, 7, 300 * MS, 0};
+	char want[1024];
+
+	(void)state;
+	rf_log(RF_LOG_INFO, "excluded volume=vol0 node=2 epoch=7 ways=aborted took_ms=8.204");
+	snprintf(want, sizeof(want),
+		 "MESSAGE=excluded volume=vol0 node=2 epoch=7 ways=aborted took_ms=8.204\n"
+		 "PRIORITY=6\nSYSLOG_IDENTIFIER=%s\nMESSAGE_ID=%s\n"
+		 "RINGFENCE_EVENT=excluded\nRINGFENCE_VOLUME=vol0\nRINGFENCE_NODE=2\n"
+		 "RINGFENCE_EPOCH=7\nRINGFENCE_WAYS=aborted\nRINGFENCE_TOOK_MS=8.204\n",
+		 program_invocation_short_name, rf_journal_id("excluded", 8));
+	assert_string_equal(entry(), want);
+	rf_log_decision(&d, "vol0", NULL, NULL, 0); /* the sentence is no field */
+	assert_non_null(strstr(entry(), "RINGFENCE_SILENT_MS=300\n"));
+	assert_null(strstr(content, "RINGFENCE_MSG"));
+	assert_non_null(strstr(content, "\nPRIORITY=4\n"));
+	rf_log(RF_LOG_WARNING, "fencer volume=v: died");
+	assert_non_null(strstr(entry(), "RINGFENCE_VOLUME=v\n"));
+	assert_string_equal(logged(), ""); /* none of it on standard error */
+}
+
+/* What others wrote into a line makes neither fields nor entries. */
+static void only_its_own_fields(void **state)
+{
+	(void)state;
+	rf_log(RF_LOG_INFO, "hook promote vol0: epoch=9\nMESSAGE_ID=1\n\nx");
+	assert_non_null(
+		strstr(entry(), "MESSAGE=hook promote vol0: epoch=9 MESSAGE_ID=1  x\n"));
+	assert_null(strstr(content, "\nMESSAGE_ID"));
+	assert_null(strstr(content, "RINGFENCE"));
+	rf_log(RF_LOG_INFO, "leaders are many");
+	assert_null(strstr(entry(), "MESSAGE_ID"));
+	rf_log(RF_LOG_INFO, "%s", "");
+	assert_non_null(strstr(entry(), "MESSAGE=\n"));
+}
+
+/* One entry a write, also where the ring begins anew; nothing is lost at its end. */
+static void entries_go_through_the_loop(void **state)
+{
+	char text[64];
+
+	(void)state;
+	rf_log_async(start, NULL);
+	for (int i = 0; i < 2000; i++) {
+		rf_log(RF_LOG_INFO, "line number=%d and some more of it to fill the ring", i);
+		if (i % 10)
+			continue;
+		for (int k = i ? i - 9 : 0; k <= i; k++) {
+			complete(SIZE_MAX);
+			snprintf(text, sizeof(text), "MESSAGE=line number=%d and", k);
+			assert_int_equal(strncmp(entry(), text, strlen(text)), 0);
+		}
+	}
+	rf_log_async(NULL, NULL);
+	entry(); /* nine are left */
+	for (int k = 1991; k < 2000; k++) {
+		snprintf(text, sizeof(text), "MESSAGE=line number=%d and", k);
+		assert_int_equal(strncmp(content, text, strlen(text)), 0);
+		entry();
+	}
+	assert_string_equal(content, "");
+}
+
+/* Who restarts the journal's socket, or has none, still reads lines with levels. */
+static void lines_when_there_is_no_journal(void **state)
+{
+	(void)state;
+	rf_log_async(start, NULL);
+	close(journal.fd);
+	journal.fd = -1;
 	rf_log(RF_LOG_ERR, "x=1");
+	pending.len = 0;
+	rf_log_written(-ECONNREFUSED);
+	while (pending.len)
+		complete(SIZE_MAX);
+	rf_log_async(NULL, NULL);
 	assert_string_equal(logged(), "<3>x=1\n");
+	assert_int_equal(rf_log_open("", RF_LOG_INFO), 0);
+	rf_log(RF_LOG_WARNING, "y=1");
+	assert_string_equal(logged(), "<3>x=1\n<4>y=1\n");
+}
+
+/* To a file, with its own stamps, and back. */
+static void leaves_the_journal_for_a_file(void **state)
+{
+	char second[80];
+	int fd;
+
+	(void)state;
+	snprintf(second, sizeof(second), "%s/second", dir);
+	fd = rf_log_file(second);
+	rf_log_redirect(fd, RF_LOG_INFO);
+	rf_log(RF_LOG_INFO, "in the file");
+	rf_log_redirect(-1, RF_LOG_INFO);
+	rf_log(RF_LOG_INFO, "back");
+	assert_int_equal(strncmp(entry(), "MESSAGE=back\n", 13), 0);
+	rf_log_redirect(-1, RF_LOG_DEBUG);
+	rf_log(RF_LOG_DEBUG, "still");
+	assert_int_equal(strncmp(entry(), "MESSAGE=still\n", 14), 0);
+	rename(second, path);
+	assert_non_null(strstr(logged(), "Z info in the file\n"));
+	assert_null(strstr(content, "back"));
 }
 
 /* ---- decisions ---- */
-
-#define MS 1000000ull
 
 static void decisions_are_lines(void **state)
 {
@@ -339,12 +486,22 @@ static void goes_to_another_file(void **state)
 int main(void)
 {
 #define WITH_LOG(test) cmocka_unit_test_setup_teardown(test, open_log, close_log)
+#define AS_SERVICE(test) cmocka_unit_test_setup_teardown(test, begin_journal, end_journal)
 	const struct CMUnitTest tests[] = {
-		WITH_LOG(writes_directly_before_the_loop), WITH_LOG(one_line_stays_one),
-		WITH_LOG(goes_through_the_loop),           WITH_LOG(says_what_it_lost),
-		WITH_LOG(a_failed_write_is_counted),       WITH_LOG(nothing_is_lost_at_the_end),
-		WITH_LOG(the_journal_takes_levels),        WITH_LOG(goes_to_another_file),
-		cmocka_unit_test(decisions_are_lines),     WITH_LOG(a_warning_says_what_to_do),
+		WITH_LOG(writes_directly_before_the_loop),
+		WITH_LOG(one_line_stays_one),
+		WITH_LOG(goes_through_the_loop),
+		WITH_LOG(says_what_it_lost),
+		WITH_LOG(a_failed_write_is_counted),
+		WITH_LOG(nothing_is_lost_at_the_end),
+		WITH_LOG(goes_to_another_file),
+		AS_SERVICE(the_journal_takes_fields),
+		AS_SERVICE(only_its_own_fields),
+		AS_SERVICE(entries_go_through_the_loop),
+		AS_SERVICE(lines_when_there_is_no_journal),
+		AS_SERVICE(leaves_the_journal_for_a_file),
+		cmocka_unit_test(decisions_are_lines),
+		WITH_LOG(a_warning_says_what_to_do),
 		WITH_LOG(tells_the_service_manager),
 	};
 

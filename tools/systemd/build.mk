@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Units, udev rule, and the hook that drives the target of a leader. Paths of the
+# Units, udev rule, texts for the journal, and the hook that drives the target of a leader. Paths of the
 # installed programs are put in when they are installed.
 
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 UDEVRULESDIR ?= $(PREFIX)/lib/udev/rules.d
+CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
 SYSCONFDIR ?= /etc
 
 RF_UNITS := ringfenced.service ringfence-exporter.service ringfence-leader@.target
@@ -19,6 +20,14 @@ define rf_install_paths
 
 endef
 
+# What `journalctl -x` says of lines of the daemon.
+RF_BUILT_EXTRA += $(B)/ringfence.catalog
+
+$(B)/ringfence.catalog: tools/systemd/catalog tools/systemd/ringfence.catalog daemon/message_id.def
+	$(call say,CATALOG,$@)
+	@mkdir -p $(@D)
+	@tools/systemd/catalog >$@
+
 .PHONY: install-systemd
 
 install: install-systemd
@@ -28,4 +37,5 @@ install-systemd:
 	$(call rf_install_paths,$(SYSUSERSDIR),ringfence.conf,tools/systemd/sysusers.conf)
 	$(call rf_install_paths,$(TMPFILESDIR),ringfence.conf,tools/systemd/tmpfiles.conf)
 	$(call rf_install_paths,$(UDEVRULESDIR),61-ringfence.rules,tools/udev/61-ringfence.rules)
+	$(call rf_install,0644,$(CATALOGDIR),$(B)/ringfence.catalog)
 	$(call rf_install,0755,$(SYSCONFDIR)/ringfence/hooks.d,tools/systemd/50-systemd)
