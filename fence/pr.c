@@ -189,8 +189,8 @@ static void status(struct reservation *r, struct rf_fence_reply *reply)
 			      "%u paths, reserved by node %u epoch %" PRIu64
 			      ", %u registrations, last takeover commands=%u%s",
 			      p->paths, rf_pr_key_node(p->seen.holder),
-			      (uint64_t)rf_pr_key_epoch(p->seen.holder), p->seen.count,
-			      p->commands, p->no_abort ? ", no abort: grace instead" : "");
+			      (uint64_t)rf_pr_key_epoch(p->seen.holder), p->seen.count, p->cost,
+			      p->no_abort ? ", no abort: grace instead" : "");
 }
 
 static void pr_serve(void *state, const struct rf_fence_request *q,

@@ -93,7 +93,9 @@ struct rf_pr {
 	bool unsure;       /* a preempt got no clear answer */
 	bool no_pr;        /* the device does not know reservations at all */
 	bool refused;      /* no path accepted the registration */
-	unsigned commands; /* sent since the last take began */
+	unsigned commands; /* sent since the last take began, */
+	unsigned cost;     /* and by the last that succeeded */
+	unsigned turn;     /* whose session is tried at the next look */
 };
 
 /* An answer: as in rf_fence_reply. */

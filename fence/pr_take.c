@@ -410,6 +410,7 @@ static void taken(struct rf_pr *p, uint64_t mine, bool waited, struct rf_pr_answ
 	for (unsigned i = 0; i < p->paths; i++)
 		good += p->path[i].key == mine;
 	p->held = mine;
+	p->cost = p->commands;
 	if (p->no_abort)
 		say(a, RF_FENCE_OK, 0,
 		    "reserved on %u of %u paths, commands=%u; the target lacks abort: "
@@ -552,24 +553,6 @@ void rf_pr_leave(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a)
 		    : "this node does not hold the reservation");
 }
 
-static bool lost(struct rf_pr *p, struct rf_pr_answer *a)
-{
-	uint64_t mine = p->held;
-
-	a->epoch = rf_pr_key_epoch(mine);
-	if (may_go_on(p, mine, a) || a->result != RF_FENCE_STALE)
-		say(a, RF_FENCE_FAILED, ENOENT,
-		    p->seen.held ? "reservation lost: key 0x%016" PRIx64 " holds it"
-				 : "reservation lost: the target forgot it (restart without "
-				   "APTPL?), key 0x%016" PRIx64 " is gone",
-		    p->seen.held ? p->seen.holder : mine);
-	a->epoch = rf_pr_key_epoch(mine);
-	step_back(p);
-	for (unsigned i = 0; i < p->paths; i++)
-		p->path[i].key = 0;
-	return true;
-}
-
 /* The look says that another leadership, or none, is in force. */
 static bool not_mine(const struct rf_pr *p, uint64_t mine)
 {
@@ -580,6 +563,29 @@ static bool not_mine(const struct rf_pr *p, uint64_t mine)
 		    rf_pr_key_epoch(p->seen.key[i]) > rf_pr_key_epoch(mine))
 			return true;
 	return false;
+}
+
+static bool lost(struct rf_pr *p, struct rf_pr_answer *a)
+{
+	uint64_t mine = p->held;
+
+	a->epoch = rf_pr_key_epoch(mine);
+	if (!not_mine(p, mine))
+		say(a, RF_FENCE_FAILED, ENOENT,
+		    "reservation lost: a session of this host is new to the target, which "
+		    "refuses its writes although its key 0x%016" PRIx64 " stands",
+		    mine);
+	else if (may_go_on(p, mine, a) || a->result != RF_FENCE_STALE)
+		say(a, RF_FENCE_FAILED, ENOENT,
+		    p->seen.held ? "reservation lost: key 0x%016" PRIx64 " holds it"
+				 : "reservation lost: the target forgot it (restart without "
+				   "APTPL?), key 0x%016" PRIx64 " is gone",
+		    p->seen.held ? p->seen.holder : mine);
+	a->epoch = rf_pr_key_epoch(mine);
+	step_back(p);
+	for (unsigned i = 0; i < p->paths; i++)
+		p->path[i].key = 0;
+	return true;
 }
 
 /* true: a path that had nothing of ours has the key now. */
@@ -593,6 +599,20 @@ static bool fill_gaps(struct rf_pr *p, uint64_t mine)
 	for (unsigned i = 0; i < p->paths; i++)
 		good += p->path[i].key != 0;
 	return good > had;
+}
+
+/*
+ * A session that came back under another identity is somebody else to the target: what
+ * was registered through the old one is not its own, and its writes are refused although
+ * the key stands. Reading does not show that; changing the key into itself does, which is
+ * refused to who is not registered. One path a check, in turn.
+ */
+static bool stranger(struct rf_pr *p, uint64_t mine)
+{
+	unsigned i = p->turn++ % p->paths;
+
+	return p->path[i].key == mine &&
+	       command(p, i, RF_PR_REGISTER, mine, mine) == RF_PR_CONFLICT;
 }
 
 bool rf_pr_check(struct rf_pr *p, struct rf_pr_answer *a)
@@ -610,5 +630,6 @@ bool rf_pr_check(struct rf_pr *p, struct rf_pr_answer *a)
 		return lost(p, a);
 	p->held = mine;
 	preempt_older(p, mine); /* a stale one that registered late must not stay */
-	return false;
+	/* Not registered anew: the next takeover settles who holds the reservation, too. */
+	return stranger(p, mine) && look(p) && lost(p, a);
 }

@@ -532,6 +532,43 @@ static void path_comes_back_too_late(void **state)
 	assert_false(may_write(&c));
 }
 
+/* The session of one path ends, and the host comes back through another nexus: what was
+ * registered through the old one still stands, and counts for nobody. */
+static void session_is_new(void **state)
+{
+	(void)state;
+	for (unsigned changed = 8; changed <= 9; changed++) {
+		begin(NULL);
+		take(&c, 7);
+		assert_false(check(&c));
+		assert_false(check(&c)); /* both sessions are known */
+		t.key[12] = t.key[changed];
+		t.key[changed] = 0;
+		if (t.holder == (int)changed)
+			t.holder = 12;
+		assert_true(check(&c) || check(&c));
+		assert_non_null(strstr(c.a.text, "new to the target"));
+		assert_int_equal(c.a.epoch, 7);
+		assert_int_equal(c.pr.held, 0);
+		assert_true(t.holder >= 0 && t.key[t.holder] == key(3, 7)); /* shut for all */
+		assert_int_equal(take(&c, 8), RF_FENCE_OK);
+		assert_rules(&c, 8);
+	}
+}
+
+/* Preempted just before it would have found out: the newer one is what it says. */
+static void session_of_who_was_preempted(void **state)
+{
+	(void)state;
+	take(&c, 7);
+	check(&b);
+	t.before = 2; /* one look, then the path in turn */
+	t.happens = b_takes_8;
+	assert_true(check(&c));
+	assert_int_equal(c.a.result, RF_FENCE_STALE);
+	assert_rules(&b, 8);
+}
+
 static void late_registrant_is_dropped(void **state)
 {
 	(void)state;
@@ -594,6 +631,8 @@ int main(void)
 		TEST(target_forgets),
 		TEST(path_comes_back),
 		TEST(path_comes_back_too_late),
+		TEST(session_is_new),
+		TEST(session_of_who_was_preempted),
 		TEST(late_registrant_is_dropped),
 		TEST(holder_never_unregisters),
 	};
