@@ -229,7 +229,7 @@ check: all
 	+@MAKE='$(MAKE)' tests/lib/levels lint check-unit $(FAST_LEVELS) $(CHECK_LEVELS)
 
 # What is installed, all of it by name.
-HEADERS := blob claim control fence format gate key limits metrics reservation rule wire
+HEADERS := blob claim control fence format gate key limits metrics reservation restart rule wire
 MANPAGES := \
 	nbdkit-ringfence-plugin.1 \
 	libringfence.3 \

@@ -121,6 +121,9 @@ struct daemon {
 /* start.c: RF_EXIT_YES, or the exit code; why is in the log. */
 int rf_start(struct daemon *daemon, const char *config_path, const char *socket);
 int rf_give_up(int code, const char *text); /* logs the text, returns the code */
+/* The same for an -errno: no room now is tried again by the service manager (75), all else
+ * is a mistake in the configuration (78), which is not. */
+int rf_give_up_on(int rc, const char *text);
 
 /* What is made of the configuration again when it is reloaded. */
 void rf_start_hooks_config(const struct rf_config *from, struct rf_hooks_config *to);

@@ -15,11 +15,9 @@
 #include "format/timing.h"
 #include "helper.h"
 #include "log.h"
+#include "ringfence/restart.h"
 
-#define AGAIN_MS 500u /* doubled each time, up to */
-#define AGAIN_MAX_MS 64000u
-#define CALM_NS (120 * 1000000000ull) /* who lived that long begins anew */
-#define PASSED 2                      /* descriptors: its socket, and itself */
+#define PASSED RF_HELPER_FDS /* descriptors: its socket, and itself */
 
 struct born { /* from the helper; rc 0: both descriptors travel with it */
 	uint32_t volume;
@@ -28,8 +26,7 @@ struct born { /* from the helper; rc 0: both descriptors travel with it */
 
 struct rf_fencers {
 	struct daemon *daemon;
-	pid_t pid;
-	int fd;
+	struct rf_helper helper;
 	struct rf_op op;
 	struct rf_timer timer;
 	struct {
@@ -122,28 +119,6 @@ static void fencer_args(struct fencer_args *a, struct daemon *d, uint32_t i)
 
 /* ---- the helper ---- */
 
-union control {
-	char room[CMSG_SPACE(PASSED * sizeof(int))];
-	struct cmsghdr align;
-};
-
-static int send_born(int socket, struct born *b, const int fd[PASSED])
-{
-	struct iovec iov = {b, sizeof(*b)};
-	union control c = {.room = {0}};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	if (!b->rc) {
-		m.msg_control = c.room;
-		m.msg_controllen = sizeof(c.room);
-		c.align.cmsg_level = SOL_SOCKET;
-		c.align.cmsg_type = SCM_RIGHTS;
-		c.align.cmsg_len = CMSG_LEN(PASSED * sizeof(int));
-		memcpy(CMSG_DATA(&c.align), fd, PASSED * sizeof(int));
-	}
-	return sendmsg(socket, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 static int bear(struct daemon *d, uint32_t volume, int fd[PASSED])
 {
 	static struct fencer_args a;
@@ -166,8 +141,9 @@ static int bear(struct daemon *d, uint32_t volume, int fd[PASSED])
 	return rc;
 }
 
-static void helper(struct daemon *d, int socket)
+static void help(void *daemon, int socket)
 {
+	struct daemon *d = daemon;
 	struct born b = {0};
 
 	while (recv(socket, &b.volume, sizeof(b.volume), 0) == (ssize_t)sizeof(b.volume)) {
@@ -176,12 +152,11 @@ static void helper(struct daemon *d, int socket)
 		while (waitpid(-1, NULL, WNOHANG) > 0) /* those of before */
 			;
 		b.rc = bear(d, b.volume, fd);
-		if (send_born(socket, &b, fd))
-			break;
+		if (rf_helper_send(socket, &b, sizeof(b), fd, b.rc ? 0 : PASSED))
+			return;
 		for (unsigned i = 0; !b.rc && i < PASSED; i++)
 			close(fd[i]);
 	}
-	_exit(0);
 }
 
 /* ---- the daemon: the beginning ---- */
@@ -191,12 +166,12 @@ static int start_one(struct daemon *d, uint32_t i)
 	struct rf_fencer_ops ops = rf_bind_fencer_ops;
 	struct fencer_args a = {.n = 0};
 	char err[512];
+	int rc;
 
 	fencer_args(&a, d, i);
 	ops.owner = d;
-	if (rf_fencer_start(&d->managed[i].fencer, a.argv, i, &ops, err, sizeof(err)) != 0)
-		return rf_give_up(RF_EXIT_CONFIG, err);
-	return RF_EXIT_YES;
+	rc = rf_fencer_start(&d->managed[i].fencer, a.argv, i, &ops, err, sizeof(err));
+	return rc ? rf_give_up_on(rc, err) : RF_EXIT_YES;
 }
 
 int rf_fencers_start(struct daemon *d)
@@ -207,10 +182,7 @@ int rf_fencers_start(struct daemon *d)
 	if (!d->fencers)
 		return rf_give_up(RF_EXIT_AGAIN, "out of memory");
 	d->fencers->daemon = d;
-	d->fencers->pid = rf_helper_fork("ringfence-start", &d->fencers->fd);
-	if (d->fencers->pid == 0)
-		helper(d, d->fencers->fd);
-	if (d->fencers->pid < 0)
+	if (rf_helper_start(&d->fencers->helper, "ringfence-start", help, d) != 0)
 		return rf_give_up(RF_EXIT_AGAIN,
 				  "the helper that starts fencers cannot be forked");
 	for (uint32_t i = 0; i < d->config.volumes && !code; i++)
@@ -241,8 +213,9 @@ static void try_again(struct rf_timer *t, uint64_t now_ns)
 		if (!f->volume[i].again_ns || f->volume[i].again_ns > now_ns)
 			continue;
 		f->volume[i].again_ns = 0;
-		if (f->fd >= 0 && send(f->fd, &i, sizeof(i), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-			f->volume[i].again_ns = now_ns + AGAIN_MAX_MS * RF_MS_NS;
+		if (f->helper.fd >= 0 &&
+		    send(f->helper.fd, &i, sizeof(i), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+			f->volume[i].again_ns = now_ns + RF_RESTART_MAX_MS * RF_MS_NS;
 	}
 	arm(f);
 }
@@ -253,10 +226,7 @@ static void later(struct rf_fencers *f, uint32_t volume)
 	uint64_t now = rf_loop_clock_ns();
 	uint32_t *wait = &f->volume[volume].wait_ms;
 
-	if (!*wait || now - f->volume[volume].born_ns > CALM_NS)
-		*wait = AGAIN_MS;
-	else if (*wait < AGAIN_MAX_MS)
-		*wait *= 2;
+	*wait = rf_restart_wait_ms(*wait, (now - f->volume[volume].born_ns) / RF_MS_NS);
 	f->volume[volume].again_ns = now + *wait * RF_MS_NS;
 	arm(f);
 }
@@ -266,7 +236,7 @@ void rf_fencers_died(struct daemon *d, uint32_t volume)
 	struct rf_fencers *f = d->fencers;
 	const char *name = d->config.volume[volume].name;
 
-	if (f->fd < 0) {
+	if (f->helper.fd < 0) {
 		rf_log(RF_LOG_ERR,
 		       "fencer volume=%s: died, and so did who would start it again: nothing "
 		       "can "
@@ -301,28 +271,18 @@ static void adopt(struct rf_fencers *f, const struct born *b, const int fd[PASSE
 static bool receive(struct rf_fencers *f)
 {
 	struct born b;
-	union control c;
-	struct iovec iov = {&b, sizeof(b)};
-	struct msghdr m = {.msg_iov = &iov,
-			   .msg_iovlen = 1,
-			   .msg_control = c.room,
-			   .msg_controllen = sizeof(c.room)};
-	ssize_t n = recvmsg(f->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	int fd[PASSED] = {-1, -1};
+	int fd[PASSED];
+	ssize_t n = rf_helper_receive(&f->helper, &b, sizeof(b), fd, PASSED);
 
 	if (n == 0) {
 		rf_log(RF_LOG_WARNING, "the helper that starts fencers died: one that dies "
 				       "stays dead until ringfenced is restarted");
-		close(f->fd);
-		f->fd = -1;
+		rf_helper_died(&f->helper);
 	}
 	if (n <= 0)
 		return false;
-	if (h && h->cmsg_type == SCM_RIGHTS && h->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(fd, CMSG_DATA(h), sizeof(fd));
 	if (n == (ssize_t)sizeof(b) && b.volume < f->daemon->config.volumes &&
-	    (b.rc || fd[0] >= 0)) {
+	    (b.rc || fd[1] >= 0)) {
 		adopt(f, &b, fd);
 		return true;
 	}
@@ -340,8 +300,8 @@ static void readable(struct rf_op *op, int res, bool more)
 	(void)more;
 	while (receive(f))
 		;
-	if (f->fd >= 0)
-		rf_loop_poll(f->daemon->loop, op, f->fd);
+	if (f->helper.fd >= 0)
+		rf_loop_poll(f->daemon->loop, op, f->helper.fd);
 }
 
 void rf_fencers_attach(struct daemon *d)
@@ -350,7 +310,7 @@ void rf_fencers_attach(struct daemon *d)
 
 	f->op = (struct rf_op){.done = readable, .owner = f};
 	f->timer = (struct rf_timer){.fire = try_again, .owner = f};
-	rf_loop_poll(d->loop, &f->op, f->fd);
+	rf_loop_poll(d->loop, &f->op, f->helper.fd);
 	for (uint32_t i = 0; i < d->config.volumes; i++)
 		rf_fencer_attach(d->managed[i].fencer, d->loop);
 }
@@ -360,7 +320,7 @@ void rf_fencers_stop(struct daemon *d)
 {
 	struct rf_fencers *f = d->fencers;
 
-	rf_helper_end(f->pid, f->fd);
+	rf_helper_end(&f->helper);
 	for (uint32_t i = 0; i < d->config.volumes; i++)
 		rf_fencer_stop(d->managed[i].fencer);
 	free(f);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,66 +31,87 @@ const char *rf_helper_path(const char *name)
 	return name;
 }
 
-pid_t rf_helper_fork(const char *name, int *fd)
+int rf_helper_start(struct rf_helper *h, const char *name, void (*work)(void *arg, int socket),
+		    void *arg)
 {
 	int pair[2], rc;
-	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return -errno;
-	pid = fork();
-	if (pid == 0) {
+	h->pid = fork();
+	if (h->pid == 0) {
 		prctl(PR_SET_NAME, name);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(pair[1], 3);
 		close_range(4, ~0u, 0);
-		*fd = 3;
-		return 0;
+		work(arg, 3);
+		_exit(0);
 	}
-	rc = pid < 0 ? -errno : 0;
+	rc = h->pid < 0 ? -errno : 0;
 	close(pair[1]);
-	if (rc) {
+	if (rc)
 		close(pair[0]);
-		return rc;
+	h->fd = rc ? -1 : pair[0];
+	return rc;
+}
+
+void rf_helper_died(struct rf_helper *h)
+{
+	close(h->fd);
+	h->fd = -1;
+}
+
+void rf_helper_end(struct rf_helper *h)
+{
+	if (h->fd >= 0) {
+		shutdown(h->fd, SHUT_RDWR);
+		close(h->fd);
 	}
-	*fd = pair[0];
-	return pid;
-}
-
-void rf_helper_end(pid_t pid, int fd)
-{
-	if (fd >= 0) {
-		shutdown(fd, SHUT_RDWR);
-		close(fd);
+	if (h->pid > 0) { /* anything else would mean many */
+		kill(h->pid, SIGKILL);
+		waitpid(h->pid, NULL, WNOHANG);
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, WNOHANG);
 }
 
-void rf_helper_put_fd(struct msghdr *m, union rf_helper_fd *room, int fd)
+/* ---- packets ---- */
+
+union control {
+	char room[CMSG_SPACE(RF_HELPER_FDS * sizeof(int))];
+	struct cmsghdr align;
+};
+
+int rf_helper_send(int socket, const void *packet, size_t bytes, const int *fd, unsigned fds)
 {
-	memset(room, 0, sizeof(*room));
-	m->msg_control = room->room;
-	m->msg_controllen = sizeof(room->room);
-	room->align.cmsg_level = SOL_SOCKET;
-	room->align.cmsg_type = SCM_RIGHTS;
-	room->align.cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(&room->align), &fd, sizeof(fd));
+	struct iovec iov = {(void *)packet, bytes};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	union control c = {.room = {0}};
+
+	if (fds) {
+		m.msg_control = c.room;
+		m.msg_controllen = CMSG_SPACE(fds * sizeof(int));
+		c.align.cmsg_level = SOL_SOCKET;
+		c.align.cmsg_type = SCM_RIGHTS;
+		c.align.cmsg_len = CMSG_LEN(fds * sizeof(int));
+		memcpy(CMSG_DATA(&c.align), fd, fds * sizeof(int));
+	}
+	return sendmsg(socket, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-ssize_t rf_helper_receive(int socket, void *packet, size_t bytes, int *fd)
+ssize_t rf_helper_receive(const struct rf_helper *helper, void *packet, size_t bytes, int *fd,
+			  unsigned fds)
 {
-	union rf_helper_fd room;
+	union control c;
 	struct iovec iov = {packet, bytes};
 	struct msghdr m = {.msg_iov = &iov,
 			   .msg_iovlen = 1,
-			   .msg_control = room.room,
-			   .msg_controllen = sizeof(room.room)};
-	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+			   .msg_control = c.room,
+			   .msg_controllen = CMSG_SPACE(fds * sizeof(int))};
+	ssize_t n = recvmsg(helper->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 
-	*fd = -1;
+	for (unsigned i = 0; i < fds; i++)
+		fd[i] = -1;
 	if (h && h->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(h), sizeof(*fd));
+		memcpy(fd, CMSG_DATA(h), h->cmsg_len - CMSG_LEN(0));
 	return n;
 }

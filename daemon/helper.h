@@ -8,26 +8,33 @@
 #define RF_HELPER_H
 
 #include <stddef.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 
 /* Where a program of ours lies: beside the running one (a build tree), or in libexec;
  * else its bare name. The result is good until the next call. */
 const char *rf_helper_path(const char *name);
 
-/* 0 in the helper, its pid in the daemon, or -errno; *fd is the end of the pair. The
- * helper has no other descriptor beyond the standard ones. */
-pid_t rf_helper_fork(const char *name, int *fd);
-/* Does not wait for it: it may hang. fd may be -1. */
-void rf_helper_end(pid_t pid, int fd);
-
-/* A descriptor that travels with a message. */
-union rf_helper_fd {
-	char room[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
+struct rf_helper {
+	pid_t pid;
+	int fd; /* -1: it died */
 };
-void rf_helper_put_fd(struct msghdr *message, union rf_helper_fd *room, int fd);
-/* Without waiting: recv()'s result, and the descriptor that came along, or -1. */
-ssize_t rf_helper_receive(int socket, void *packet, size_t bytes, int *fd);
+
+/* Forks one that does work(arg, socket) and ends with it; it has no other descriptor
+ * beyond the standard ones. 0 or -errno. */
+int rf_helper_start(struct rf_helper *h, const char *name, void (*work)(void *arg, int socket),
+		    void *arg);
+/* It died: it is asked for nothing more. */
+void rf_helper_died(struct rf_helper *h);
+/* Does not wait for it: it may hang. */
+void rf_helper_end(struct rf_helper *h);
+
+#define RF_HELPER_FDS 2u /* descriptors that travel with a packet, at most */
+
+/* From the helper. 0 or -errno; the descriptors stay open here. */
+int rf_helper_send(int socket, const void *packet, size_t bytes, const int *fd, unsigned fds);
+/* In the daemon, without waiting: recv()'s result, and the descriptors that came along;
+ * the rest of fd[] is -1. */
+ssize_t rf_helper_receive(const struct rf_helper *h, void *packet, size_t bytes, int *fd,
+			  unsigned fds);
 
 #endif

@@ -43,8 +43,8 @@ struct packet {
 
 struct rf_reload {
 	struct daemon *daemon;
-	pid_t pid;
-	int fd;
+	const char *path;
+	struct rf_helper helper;
 	bool busy, again;
 	uint32_t applied, waiting; /* changes of the one under way */
 	struct rf_op op;
@@ -52,32 +52,25 @@ struct rf_reload {
 
 /* ---- the helper ---- */
 
-struct helper {
+struct reader {
 	struct daemon *daemon;
 	int socket;
-	const char *path;
 	struct rf_net_config net; /* as it was opened */
 	struct rf_config *was, *is;
 	struct packet p;
 };
 
-static void send_packet(struct helper *h, enum what what, int fd)
+static void send_packet(struct reader *h, enum what what, int fd)
 {
-	struct iovec iov = {&h->p, sizeof(h->p)};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-	union rf_helper_fd room;
-
 	h->p.what = what;
-	if (fd >= 0)
-		rf_helper_put_fd(&m, &room, fd);
-	if (sendmsg(h->socket, &m, MSG_NOSIGNAL) < 0)
+	if (rf_helper_send(h->socket, &h->p, sizeof(h->p), &fd, fd >= 0) != 0)
 		_exit(0); /* the daemon is gone */
 	memset(&h->p, 0, sizeof(h->p));
 }
 
 static void warn(void *arg, const char *line)
 {
-	struct helper *h = arg;
+	struct reader *h = arg;
 
 	snprintf(h->p.warning, sizeof(h->p.warning), "%s", line);
 	send_packet(h, WARNING, -1);
@@ -85,7 +78,7 @@ static void warn(void *arg, const char *line)
 
 /* Peers replace each other only on the sockets and in the room of the start; and without
  * the rest of [network] they could leave this node deaf until it restarts. */
-static bool peers_live(const struct helper *h)
+static bool peers_live(const struct reader *h)
 {
 	const struct rf_config *was = h->was, *is = h->is;
 
@@ -98,8 +91,8 @@ static bool peers_live(const struct helper *h)
 
 static void tell_change(void *arg, const struct rf_config_changed *c)
 {
-	struct rf_ctl_change *r = &((struct helper *)arg)->p.change;
-	struct helper *h = arg;
+	struct rf_ctl_change *r = &((struct reader *)arg)->p.change;
+	struct reader *h = arg;
 
 	r->applied = c->live && (strcmp(c->key, "[network] peers") || peers_live(h));
 	snprintf(r->key, sizeof(r->key), "%s", c->key);
@@ -117,7 +110,7 @@ static void keys_text(char text[256], const struct rf_keys *keys)
 			      keys->key[i].id);
 }
 
-static void tell_keys(struct helper *h, const struct rf_keys *keys)
+static void tell_keys(struct reader *h, const struct rf_keys *keys)
 {
 	struct rf_ctl_change *r = &h->p.change;
 	const struct rf_keys *was = &h->daemon->keys;
@@ -141,7 +134,7 @@ static bool has_disk(const struct rf_config_area *a, const char *disk)
 }
 
 /* The disks that are open say what the file may only repeat. */
-static int check_facts(const struct helper *h, char *err, size_t bytes)
+static int check_facts(const struct reader *h, char *err, size_t bytes)
 {
 	const struct daemon *d = h->daemon;
 
@@ -163,10 +156,11 @@ static int open_log(const struct rf_config *c, char *err, size_t bytes)
 }
 
 /* The whole, or the first thing that is wrong with it. */
-static int check(struct helper *h, struct fresh *f, int *log_fd)
+static int check(struct reader *h, struct fresh *f, int *log_fd)
 {
 	struct rf_hooks_config hooks;
-	int rc = rf_config_load(h->is, h->path, warn, h, f->text, sizeof(f->text));
+	int rc = rf_config_load(h->is, h->daemon->reload->path, warn, h, f->text,
+				sizeof(f->text));
 
 	if (!rc)
 		rc = check_facts(h, f->text, sizeof(f->text));
@@ -192,7 +186,7 @@ static const struct rf_config_volume *named(const struct rf_config *c, const cha
 }
 
 /* What the daemon will run with: `was` with all that lives replaced. */
-static void adopt(struct helper *h, struct fresh *f)
+static void adopt(struct reader *h, struct fresh *f)
 {
 	struct rf_config *was = h->was, *is = h->is;
 
@@ -217,7 +211,7 @@ static void adopt(struct helper *h, struct fresh *f)
 	h->daemon->keys = f->keys;
 }
 
-static void read_again(struct helper *h)
+static void read_again(struct reader *h)
 {
 	static struct fresh f;
 	int fd = -1;
@@ -236,49 +230,37 @@ static void read_again(struct helper *h)
 		close(fd);
 }
 
-static void help(struct daemon *d, int socket, const char *path)
+static void help(void *daemon, int socket)
 {
-	struct helper *h = calloc(1, sizeof(*h));
+	struct daemon *d = daemon;
+	struct reader *h = calloc(1, sizeof(*h));
 	char go;
 
 	if (!h || !(h->is = calloc(1, sizeof(*h->is))))
-		_exit(1);
+		return;
 	h->daemon = d;
 	h->socket = socket;
-	h->path = path;
 	h->was = &d->config;
 	rf_start_net_config(d, &h->net);
 	while (recv(socket, &go, 1, 0) == 1)
 		read_again(h);
-	_exit(0);
 }
 
 int rf_reload_start(struct daemon *d, const char *path)
 {
-	struct rf_reload *r = calloc(1, sizeof(*r));
-	int fd;
-
-	if (!r)
+	d->reload = calloc(1, sizeof(*d->reload));
+	if (!d->reload)
 		return -ENOMEM;
-	r->pid = rf_helper_fork("ringfence-conf", &fd);
-	if (r->pid == 0)
-		help(d, fd, path);
-	if (r->pid < 0) {
-		fd = r->pid;
-		free(r);
-		return fd;
-	}
-	r->daemon = d;
-	r->fd = fd;
-	d->reload = r;
-	return 0;
+	d->reload->daemon = d;
+	d->reload->path = path;
+	return rf_helper_start(&d->reload->helper, "ringfence-conf", help, d);
 }
 
 /* ---- the daemon ---- */
 
 static void begin(struct rf_reload *r)
 {
-	r->busy = send(r->fd, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+	r->busy = send(r->helper.fd, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 	r->again = false;
 	r->applied = r->waiting = 0;
 }
@@ -287,7 +269,7 @@ int rf_reload_ask(void *world)
 {
 	struct rf_reload *r = ((struct daemon *)world)->reload;
 
-	if (r->fd < 0)
+	if (r->helper.fd < 0)
 		return -EPIPE;
 	if (r->busy)
 		return -EBUSY;
@@ -384,8 +366,7 @@ static void gone(struct rf_reload *r)
 	rf_log(RF_LOG_WARNING,
 	       "the helper that reads the configuration died: it can be reloaded "
 	       "by a restart only");
-	close(r->fd);
-	r->fd = -1;
+	rf_helper_died(&r->helper);
 	if (r->busy)
 		rf_control_reloaded(r->daemon->control, RF_EXIT_AGAIN,
 				    "the helper that reads the configuration died: restart "
@@ -398,7 +379,7 @@ static bool receive(struct rf_reload *r)
 {
 	static struct packet p;
 	int fd;
-	ssize_t n = rf_helper_receive(r->fd, &p, sizeof(p), &fd);
+	ssize_t n = rf_helper_receive(&r->helper, &p, sizeof(p), &fd, 1);
 
 	if (n == 0)
 		gone(r);
@@ -422,10 +403,11 @@ static void readable(struct rf_op *op, int res, bool more)
 	struct rf_reload *r = op->owner;
 
 	(void)res;
+	(void)more;
 	while (receive(r))
 		;
-	if (r->fd >= 0 && !more)
-		rf_loop_poll(r->daemon->loop, op, r->fd);
+	if (r->helper.fd >= 0)
+		rf_loop_poll(r->daemon->loop, op, r->helper.fd);
 }
 
 void rf_reload_attach(struct daemon *d)
@@ -433,12 +415,12 @@ void rf_reload_attach(struct daemon *d)
 	struct rf_reload *r = d->reload;
 
 	r->op = (struct rf_op){.done = readable, .owner = r};
-	rf_loop_poll(d->loop, &r->op, r->fd);
+	rf_loop_poll(d->loop, &r->op, r->helper.fd);
 }
 
 /* It may hang in a read: not waited for, the kernel ends it with us. */
 void rf_reload_stop(struct daemon *d)
 {
-	rf_helper_end(d->reload->pid, d->reload->fd);
+	rf_helper_end(&d->reload->helper);
 	free(d->reload);
 }

@@ -27,8 +27,7 @@ struct found {
 
 struct rf_reopen {
 	struct daemon *daemon;
-	pid_t pid;
-	int fd;
+	struct rf_helper helper;
 	struct rf_op op;
 	struct rf_timer timer;
 	uint8_t failures[RF_AREAS_MAX][RF_DISKS_MAX]; /* by disk, up to GONE */
@@ -38,19 +37,9 @@ struct rf_reopen {
 
 /* ---- the helper ---- */
 
-static int send_found(int socket, struct found *f, int fd)
+static void help(void *daemon, int socket)
 {
-	struct iovec iov = {f, sizeof(*f)};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-	union rf_helper_fd room;
-
-	if (f->rc == 0)
-		rf_helper_put_fd(&m, &room, fd);
-	return sendmsg(socket, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-static void helper(struct daemon *d, int socket)
-{
+	struct daemon *d = daemon;
 	struct found f;
 	struct ask q;
 
@@ -61,33 +50,20 @@ static void helper(struct daemon *d, int socket)
 		f.about = q;
 		f.rc = rf_area_find(&d->part[q.area]->area, &d->config, q.area, q.path, &fd,
 				    &f.disk, &f.offset, f.text, sizeof(f.text));
-		if (send_found(socket, &f, fd) != 0)
-			break;
+		if (rf_helper_send(socket, &f, sizeof(f), &fd, f.rc == 0) != 0)
+			return;
 		if (fd >= 0)
 			close(fd);
 	}
-	_exit(0);
 }
 
 int rf_reopen_start(struct daemon *d)
 {
-	struct rf_reopen *r = calloc(1, sizeof(*r));
-	int fd;
-
-	if (!r)
+	d->reopen = calloc(1, sizeof(*d->reopen));
+	if (!d->reopen)
 		return -ENOMEM;
-	r->pid = rf_helper_fork("ringfence-open", &fd);
-	if (r->pid == 0)
-		helper(d, fd);
-	if (r->pid < 0) {
-		fd = r->pid;
-		free(r);
-		return fd;
-	}
-	r->daemon = d;
-	r->fd = fd;
-	d->reopen = r;
-	return 0;
+	d->reopen->daemon = d;
+	return rf_helper_start(&d->reopen->helper, "ringfence-open", help, d);
 }
 
 /* ---- the daemon ---- */
@@ -112,9 +88,10 @@ static void ask(struct rf_reopen *r, uint32_t area, uint32_t path)
 {
 	struct ask q = {area, path};
 
-	if (r->fd < 0 || r->asked[area][path])
+	if (r->helper.fd < 0 || r->asked[area][path])
 		return;
-	r->asked[area][path] = send(r->fd, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+	r->asked[area][path] =
+		send(r->helper.fd, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
 /* Asks for what is gone; true when something is. */
@@ -199,13 +176,12 @@ static bool receive(struct rf_reopen *r)
 {
 	struct found f = {.rc = 0};
 	int fd;
-	ssize_t n = rf_helper_receive(r->fd, &f, sizeof(f), &fd);
+	ssize_t n = rf_helper_receive(&r->helper, &f, sizeof(f), &fd, 1);
 
 	if (n == 0) {
 		rf_log(RF_LOG_WARNING, "the helper that opens devices died: a quorum disk that "
 				       "is lost stays lost until restart");
-		close(r->fd);
-		r->fd = -1;
+		rf_helper_died(&r->helper);
 	}
 	if (n <= 0)
 		return false;
@@ -224,8 +200,8 @@ static void readable(struct rf_op *op, int res, bool more)
 	(void)more;
 	while (receive(r))
 		;
-	if (r->fd >= 0)
-		rf_loop_poll(r->daemon->loop, op, r->fd);
+	if (r->helper.fd >= 0)
+		rf_loop_poll(r->daemon->loop, op, r->helper.fd);
 }
 
 void rf_reopen_attach(struct daemon *d)
@@ -234,7 +210,7 @@ void rf_reopen_attach(struct daemon *d)
 
 	r->op = (struct rf_op){.done = readable, .owner = r};
 	r->timer = (struct rf_timer){.fire = look, .owner = r};
-	rf_loop_poll(d->loop, &r->op, r->fd);
+	rf_loop_poll(d->loop, &r->op, r->helper.fd);
 	for (uint32_t i = 0; i < d->parts; i++)
 		for (uint32_t k = 0; k < d->part[i]->area.super.disk_count; k++)
 			if (d->part[i]->area.path[k] == UINT32_MAX)
@@ -245,6 +221,6 @@ void rf_reopen_attach(struct daemon *d)
 /* It may hang in an open: not waited for, the kernel ends it with us. */
 void rf_reopen_stop(struct daemon *d)
 {
-	rf_helper_end(d->reopen->pid, d->reopen->fd);
+	rf_helper_end(&d->reopen->helper);
 	free(d->reopen);
 }

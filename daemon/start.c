@@ -27,6 +27,14 @@ int rf_give_up(int code, const char *text)
 	return code;
 }
 
+int rf_give_up_on(int rc, const char *text)
+{
+	bool no_room = rc == -EAGAIN || rc == -ENOMEM || rc == -ENOBUFS || rc == -EMFILE ||
+		       rc == -ENFILE;
+
+	return rf_give_up(no_room ? RF_EXIT_AGAIN : RF_EXIT_CONFIG, text);
+}
+
 /* ---- areas and their nodes ---- */
 
 static void read_host(struct rf_core_config *cfg)
@@ -170,12 +178,12 @@ static int start_hooks(struct daemon *d)
 	struct rf_hooks_ops ops = rf_bind_hooks_ops;
 	struct rf_hooks_config c;
 	char err[512];
+	int rc;
 
 	ops.world = d;
 	rf_start_hooks_config(&d->config, &c);
-	if (rf_hooks_start(&d->hooks, &c, &ops, err, sizeof(err)) != 0)
-		return rf_give_up(RF_EXIT_CONFIG, err);
-	return RF_EXIT_YES;
+	rc = rf_hooks_start(&d->hooks, &c, &ops, err, sizeof(err));
+	return rc ? rf_give_up_on(rc, err) : RF_EXIT_YES;
 }
 
 static int start_helpers(struct daemon *d, const char *config_path)
@@ -228,10 +236,12 @@ static int open_net(struct daemon *d)
 	struct rf_net_ops ops = {.owner = d, .got = rf_bind_datagram, .said = net_said};
 	struct rf_net_config n;
 	char err[512];
+	int rc;
 
 	rf_start_net_config(d, &n);
-	if (rf_net_open(&d->net, d->loop, &n, &ops, err, sizeof(err)) != 0)
-		return rf_give_up(RF_EXIT_CONFIG, err);
+	rc = rf_net_open(&d->net, d->loop, &n, &ops, err, sizeof(err));
+	if (rc)
+		return rf_give_up_on(rc, err);
 	rf_start_copies(d);
 	return RF_EXIT_YES;
 }
@@ -241,12 +251,12 @@ static int open_control(struct daemon *d, const char *path)
 	struct rf_control_ops ops = rf_show_control_ops;
 	struct group *group = getgrnam("ringfence");
 	char err[512];
+	int rc;
 
 	ops.world = d;
-	if (rf_control_open(&d->control, path, group ? group->gr_gid : getgid(), &ops, err,
-			    sizeof(err)) != 0)
-		return rf_give_up(RF_EXIT_CONFIG, err);
-	return RF_EXIT_YES;
+	rc = rf_control_open(&d->control, path, group ? group->gr_gid : getgid(), &ops, err,
+			     sizeof(err));
+	return rc ? rf_give_up_on(rc, err) : RF_EXIT_YES;
 }
 
 int rf_start(struct daemon *d, const char *config_path, const char *socket)

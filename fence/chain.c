@@ -30,6 +30,7 @@
 
 #include "chain.h"
 #include "driver.h"
+#include "ringfence/restart.h"
 
 #define WAYS_MAX 4u
 #define ARGS_MAX 32u
@@ -38,9 +39,6 @@
 /* A late "drained" still counts (PROTOCOL 8): longer than any driver takes. */
 #define DRAIN_MS 6000u
 #define STOP_MS 2500
-#define AGAIN_MS 500u /* doubled each time, up to */
-#define AGAIN_MAX_MS 64000u
-#define CALM_MS 120000u /* who lived that long begins anew */
 
 enum answer { WAITING, GOOD, BAD, OUT };
 
@@ -363,10 +361,7 @@ static void again_later(struct way *w)
 {
 	uint64_t now = rf_fencer_now_ms();
 
-	if (!w->wait_ms || now - w->born_ms > CALM_MS)
-		w->wait_ms = AGAIN_MS;
-	else if (w->wait_ms < AGAIN_MAX_MS)
-		w->wait_ms *= 2;
+	w->wait_ms = rf_restart_wait_ms(w->wait_ms, now - w->born_ms);
 	w->again_ms = now + w->wait_ms;
 }
 

@@ -7,10 +7,11 @@ $(eval $(call rf_program,rf-gap,tests/lib/gap.c,librf-format,))
 $(eval $(call rf_program,rf-seed,tests/lib/seed.c,librf-format,))
 $(eval $(call rf_program,rf-mark,tests/lib/mark.c,,))
 
-# Not a plugin of anybody, and not installed.
+# Plugins of nobody, and not installed.
 $(B)/lib/rf-clockshift.so: $(B)/obj/tests/lib/clockshift.o
-RF_E2E_EXTRA := $(B)/lib/rf-clockshift.so
--include $(B)/obj/tests/lib/clockshift.d
+$(B)/lib/rf-nofork.so: $(B)/obj/tests/lib/nofork.o
+RF_E2E_EXTRA := $(B)/lib/rf-clockshift.so $(B)/lib/rf-nofork.so
+-include $(B)/obj/tests/lib/clockshift.d $(B)/obj/tests/lib/nofork.d
 
 E2E_TESTS := \
 	tests/e2e/kill.sh \
@@ -38,6 +39,7 @@ E2E_TESTS := \
 	tests/e2e/format.sh \
 	tests/e2e/fence.sh \
 	tests/e2e/fencer.sh \
+	tests/e2e/no-process.sh \
 	tests/e2e/fence-node.sh \
 	tests/e2e/fence-disk.sh \
 	tests/e2e/metrics.sh \

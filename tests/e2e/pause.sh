@@ -52,4 +52,19 @@ must 5 "it answers" tool 2 status
 expect_exit 74 tool 2 resume
 grep -q 'not paused any more now, but a restart' "$LAB/out" || lab_fail "says: $(cat "$LAB/out")"
 must 8 "it leads all the same" lab_leads 2
+
+# A mark that cannot be made: paused all the same, and told; the next life is not.
+read_only() {
+	nsenter -t "${LAB_DAEMON[2]}" -m sh -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1"' sh "$LAB"
+}
+rmdir "$(lab_socket 2).paused"
+read_only || lab_fail "cannot make its directory read-only"
+expect_exit 74 tool 2 pause
+grep -q 'paused now, but' "$LAB/out" || lab_fail "says: $(cat "$LAB/out")"
+expect "paused" [ "$(since)" -gt "$first" ]
+expect_exit 0 tool 2 resign "$LAB_VOLUME" --wait 5s
+never 2 "a paused node leads" lab_leads 2
+lab_kill_node 2
+lab_node 2
+must 12 "another life leads: nothing was remembered" lab_leads 2
 say "pause: kept over kill and restart, ended by resume"
