@@ -13,11 +13,12 @@
  * and first what the last life of it had written: write NAME found SEQ.
  *
  * With OTHER_REGION it judges: while this node leads (its promote hook makes the file
- * /tmp/lead.NAME; a refusal ends it) and its writes are accepted one after the other, the
- * counter in the other's ring must stand still. One that moves there is STALE, if this
- * node's writes are still accepted SURE_MS later: somebody who was fenced wrote. If they
- * are not, it was who took over: registered, and so able to write, just before it preempts
- * the old one. An accepted write that is not there, or a counter that goes back, is LOST.
+ * /tmp/lead.NAME, its demote hook or a refusal ends it) and its writes are accepted one
+ * after the other, the counter in the other's ring must stand still. One that moves there
+ * is STALE, if this node's writes are still accepted SURE_MS later: somebody who was fenced
+ * wrote. If they are not, it was who took over: registered, and so able to write, just
+ * before it preempts the old one. An accepted write that is not there, or a counter that
+ * goes back, is LOST.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -136,6 +137,8 @@ static void attempt(void)
 	w.last = w.seq;
 	w.run++;
 	w.led = access(lead, F_OK) ? 0 : w.led + 1;
+	if (!w.led)
+		w.since_ms = 0;
 	if (w.judges)
 		judge();
 }

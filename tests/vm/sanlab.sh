@@ -12,6 +12,7 @@
 iqn=iqn.2026-01.test.ringfence:san
 iqn2=iqn.2026-01.test.ringfence:plain
 declare -A job vm
+MEMORY=rf.memory # the target keeps reservations over a loss of power; that costs a disk write a command
 SLOW=${RF_SAN_SLOW:-2} # all that is counted in time, here and on the nodes: emulation is slow
 export RF_VM_NICE=${RF_VM_NICE:-0}
 HOST=sanhost # what runs on the nodes
@@ -119,15 +120,17 @@ boot() { # NAME SCRIPT MEGABYTES APPEND ARGS
 }
 monitor() { echo "$2" >"$work/m$1.in"; }
 
-boot_target() { # [WORDS]
+boot_target() {
 	local args="" n d
 	for d in data quorum second var; do args+=" -drive file=$work/$d,format=raw,if=virtio"; done
 	for n in 1 2 3 4; do # two for each node
 		args+=" -netdev user,id=n$n,restrict=on,net=10.0.1$n.0/24,hostfwd=tcp:127.0.0.1:$((port + n))-10.0.1$n.15:$((3260 + (n - 1) / 2))"
 		args+=" -device virtio-net-pci,netdev=n$n,id=nic$n,addr=0x1$n"
 	done
-	boot target santarget 384 "rf.memory ${1:-}" "$args"
+	fifo ctarget
+	boot target santarget 384 "$MEMORY" "$args -chardev pipe,id=c,path=$work/ctarget -device pci-serial,chardev=c"
 }
+on_target() { echo "$1" >"$work/ctarget.in"; } # COMMAND of tests/vm/guest/santarget.sh
 serves() { grep -qs 'san serves' "$log/$series-santarget-target.out"; }
 # The networks of a node to the storage, one for each path.
 link() { # NODE on|off
@@ -206,6 +209,8 @@ wait_until() { # SECONDS COMMAND...
 	done
 	return 0
 }
+# How long a fault goes on; nothing is waited for by this.
+lasts() { pause $(($1 * SLOW)); }
 fail() { # NAME [WHY]
 	local n
 	echo "not ok $1${2:+: $2}"

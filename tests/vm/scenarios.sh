@@ -54,16 +54,23 @@ cut_session() {
 	old_is_refused "session cut"
 }
 
+# The storage stands still until who led has given up; when it goes on, both claim at once.
 both_claim() {
-	monitor 1 stop
-	monitor 2 stop
-	wait_until 5 false
-	monitor 1 cont
-	monitor 2 cont
-	check "both claim: one writes" 60 one_writes
+	begin_with || return
+	local losses
+	losses=$(times_lost "$leader")
+	cost_before=$(costs)
+	monitor target stop
+	check "both claim: nobody leads while the storage stands still" 60 lost_more "$losses"
+	monitor target cont
+	check "both claim: somebody claimed, one writes" 60 claimed_anew
 	before=$(accepted "$leader")
 	check "both claim: and goes on" 20 more_accepted "$leader" $((before + 20))
 }
+times_lost() { said "$1" | grep -c ' losing volume=vol0 '; }
+lost_more() { [ "$(times_lost "$leader")" -gt "$1" ]; }
+claimed_anew() { [ "$(costs)" != "$cost_before" ] && one_writes; }
+costs() { cost 1 && cost 2; }
 
 crash() {
 	begin_with || return
@@ -124,7 +131,7 @@ fault_resign() {
 }
 fault_cut() { # who leads may go on leading
 	net "$leader" off
-	wait_until 3 false
+	lasts 3
 	check "network cut: one writes" 60 one_writes
 	before=$(accepted "$leader")
 	check "network cut: and goes on" 20 goes_on "$leader"

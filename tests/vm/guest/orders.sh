@@ -9,6 +9,7 @@ mkdir -p /etc/ringfence/hooks.d
 cat >/etc/ringfence/hooks.d/lead <<-'END'
 	#!/bin/sh
 	[ "$1" = promote ] && : >"/tmp/lead.$2"
+	[ "$1" = demote ] && rm -f "/tmp/lead.$2"
 	exit 0
 END
 chmod 755 /etc/ringfence /etc/ringfence/hooks.d /etc/ringfence/hooks.d/lead
@@ -18,6 +19,11 @@ begin() {
 	daemon=$!
 }
 tool() { timeout 20 ringfence --socket /tmp/node.sock "$@"; }
+# An order of the operator, by the disks alone. Its exit status comes into /tmp/order.rc.
+order() {
+	rm -f /tmp/order.rc
+	(ringfence --json "$@" --config /tmp/node.conf >/tmp/order 2>&1; echo $? >/tmp/order.rc) &
+}
 doctor() { timeout 100 ringfence --socket /tmp/node.sock doctor --config /tmp/node.conf "$@"; }
 # the daemon, and all below it
 whole() {

@@ -5,8 +5,9 @@
 # network to each path of each node. Port 3261 is a second target port (another portal
 # group) of the data.
 # With rf.memory the last disk holds what must survive a power loss; it is given back to
-# the target at the start, as targetcli does, unless rf.forget is said.
-# Runs until it is ended from outside.
+# the target at the start, as targetcli does.
+# Runs until it is ended from outside; carries out what comes in on a third serial line, if
+# there is one.
 . ./lib.sh
 IQN=iqn.2026-01.test.ringfence:san
 for m in virtio_pci virtio_blk virtio_net ext4 target_core_mod target_core_file iscsi_target_mod; do modprobe $m; done
@@ -19,7 +20,6 @@ if grep -q rf.memory /proc/cmdline; then
 	mount -t ext4 -o sync /dev/vdd /var/target || not_ok "no memory"
 fi
 mkdir -p /var/target/pr
-grep -q rf.forget /proc/cmdline && rm -f /var/target/pr/*
 /bin/ip link set lo up
 n=0
 while [ -e /sys/class/net/eth$n ]; do
@@ -44,16 +44,27 @@ export_lun() { # GROUP LUN NAME
 	mkdir -p $tpg$1/lun/lun_$2
 	ln -s $core/$3 $tpg$1/lun/lun_$2/$3
 }
+back() { # NAME DEVICE
+	mkdir -p $core/$1
+	echo "fd_dev_name=/dev/$2,fd_dev_size=$(($(cat /sys/block/$2/size) * 512))" >$core/$1/control
+	echo "ringfence-$1" >$core/$1/wwn/vpd_unit_serial
+	echo 1 >$core/$1/enable || not_ok "$1"
+}
+# forget NAME LUN: as by a restart without memory, but quickly.
+forget() {
+	for g in 1 2; do rm $tpg$g/lun/lun_$2/$1 && rmdir $tpg$g/lun/lun_$2; done
+	rmdir $core/$1
+	rm -f "/var/target/pr/aptpl_ringfence-$1"
+	back "$1" vda
+	for g in 1 2; do export_lun $g $2 $1; done
+}
 mkdir -p ${tpg}1 ${tpg}2
 lun=0
 for name in data:vda quorum:vdb second:vdc; do
 	dev=${name#*:}
 	name=${name%%:*}
 	[ -b /dev/$dev ] || continue
-	mkdir -p $core/$name
-	echo "fd_dev_name=/dev/$dev,fd_dev_size=$(($(cat /sys/block/$dev/size) * 512))" >$core/$name/control
-	echo "ringfence-$name" >$core/$name/wwn/vpd_unit_serial
-	echo 1 >$core/$name/enable || not_ok "$name"
+	back $name $dev
 	remember $name
 	export_lun 1 $lun $name
 	lun=$((lun + 1))
@@ -66,5 +77,11 @@ for g in 1 2; do
 	mkdir -p "$tpg$g/np/0.0.0.0:$((3259 + g))"
 	echo 1 >$tpg$g/enable || not_ok "portal group $g"
 done
+orders=
+for t in /sys/class/tty/ttyS*; do
+	readlink -f $t/device | grep -q /pci && orders=/dev/${t##*/}
+done
 echo "san serves"
-while :; do sleep 3600; done
+[ -n "$orders" ] || while :; do sleep 3600; done
+stty -F "$orders" raw -echo
+while read -r line; do eval "$line"; done <"$orders"
