@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The VMs that the kernel module is tested in.
 #
-#   make check-vm-quick             of all below what `make check` runs: one boot a kernel
+#   make check-vm-quick             of all below what `make check` runs: one boot a kernel,
+#   make check-san-quick            and the essentials of check-san (3 min on two busy cores)
 #   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest, each in a machine; and nodes: a
 #                                   storage machine and three nodes, for scripts of tests/e2e
 #                                   and tests/vm/hosts. VM=6.1:hold,nodes for some;
 #                                   VM=newest:quick the newest kernel that apt can find
 #   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
-#   make check-san-quick            the essentials of the next
 #   make check-san [VM=6.12]        fence = reservation against iSCSI targets, three machines
+#   make check-nvme                 fence = reservation on NVMe over TCP, in the newest kernel
 #   make torture MINUTES=30         random faults on three nodes with gates, in one VM;
 #                                   FENCE=reservation: on the machines of check-san
 #   make bench-gate [ROUNDS=7]      the gate against dm-linear, in one VM
 
 VM ?= 6.1 6.12
 
-CHECK_LEVELS += check-vm-quick
+CHECK_LEVELS += check-vm-quick check-san-quick
 
-.PHONY: check-san check-san-quick check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
+.PHONY: check-nvme check-san check-san-quick check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
 
 # Static: they run in the machines, too.
 vm_bin := $(addprefix $(B)/vm-bin/,rfvm rfcycles rfsan rf-writer rf-check rf-gap rf-mark)
@@ -46,6 +47,9 @@ check-san: $(vm_bin) $(vm_programs)
 
 check-san-quick: $(vm_bin) $(vm_programs)
 	@RF_VM_LEVEL=san-quick RF_SAN_QUICK=1 tests/vm/run $(lastword $(VM)):san
+
+check-nvme: $(vm_bin) $(vm_programs)
+	@RF_VM_LEVEL=nvme tests/vm/run newest:nvme
 
 check-vm-debug: $(vm_bin) $(vm_programs)
 	@RF_VM_LIMIT=1500 RF_VM_SLOW=8 RF_VM_APPEND="rf.cycles=100" tests/vm/run debug:basics,hold,faults,paths,driver,attach,filesystems,cycles,cluster
