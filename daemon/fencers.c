@@ -38,8 +38,8 @@ struct rf_fencers {
 
 /* ---- their command lines ---- */
 
-/* Settings, and for each way at most its name, six facts and the quorum disks. */
-#define ARGS_MAX (RF_CONFIG_SETTINGS_MAX + RF_CONFIG_FENCES_MAX * (RF_DISKS_MAX + 7))
+/* Settings, for each way at most its name, six facts and the quorum disks, and two for all. */
+#define ARGS_MAX (RF_CONFIG_SETTINGS_MAX + RF_CONFIG_FENCES_MAX * (RF_DISKS_MAX + 7) + 2)
 
 struct fencer_args {
 	char text[ARGS_MAX][RF_CONFIG_PATH_BYTES + 16];
@@ -100,11 +100,15 @@ static void way_args(struct fencer_args *a, struct daemon *d, uint32_t i, const 
 static void fencer_args(struct fencer_args *a, struct daemon *d, uint32_t i)
 {
 	const struct rf_config_volume *v = &d->config.volume[i];
+	const struct rf_timing *t = &d->managed[i].part->area.super.timing;
 	bool chain = v->fences > 1;
 
 	a->argv[a->n++] = (char *)rf_helper_path("ringfence-fencer");
-	if (chain)
+	if (chain) { /* as long as is waited for the answer, see port_fence */
 		a->argv[a->n++] = "chain";
+		fencer_arg(a, "evict-ms=%u", t->suspect_ms);
+		fencer_arg(a, "grant-ms=%u", t->lease_ms);
+	}
 	for (uint32_t w = 0; w < v->fences; w++) {
 		const char *driver = strcmp(v->way[w], "expiry") ? v->way[w] : "none";
 

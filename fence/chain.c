@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several fences for one volume: `ringfence-fencer chain driver=NAME KEY=VALUE…
- * driver=NAME KEY=VALUE…`, in the order tried. Each driver runs in a fencer of its
- * own, so that one which is stuck in a device holds up no other; the chain passes
+ * Several fences for one volume: `ringfence-fencer chain [evict-ms=N] [grant-ms=N]
+ * driver=NAME KEY=VALUE… driver=NAME KEY=VALUE…`, in the order tried. Each driver runs in a
+ * fencer of its own, so that one which is stuck in a device holds up no other; the chain passes
  * requests on and answers for all of them. It never blocks.
  *
  *   EVICT   in order, until one has verified it.
@@ -35,7 +35,8 @@
 #define WAYS_MAX 4u
 #define ARGS_MAX 32u
 #define JOBS_MAX 16u
-#define WAY_MS 1500u /* after which the next way is tried */
+#define WAYS_MS 3000u /* unless told otherwise: what all of them together may take */
+#define LOOK_MS 1500u /* verify, status */
 /* A late "drained" still counts (PROTOCOL 8): longer than any driver takes. */
 #define DRAIN_MS 6000u
 #define STOP_MS 2500
@@ -67,6 +68,7 @@ static struct {
 	struct way way[WAYS_MAX];
 	unsigned ways;
 	struct job job[JOBS_MAX];
+	uint32_t evict_ms, grant_ms; /* the daemon waits so long; each way gets its part */
 	uint32_t said_can;
 	bool hello, said_alive, ended;
 	char failure[RF_FENCE_TEXT_BYTES]; /* the last one */
@@ -212,6 +214,17 @@ static bool granted(const struct job *j)
 	return any;
 }
 
+/* After which the next way is tried. */
+static uint64_t patience(const struct job *j)
+{
+	bool evict = j->request.verb == RF_FENCE_EVICT;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < chain.ways; i++)
+		n += concerns(j, &chain.way[i]);
+	return (evict ? chain.evict_ms : chain.grant_ms) / (n ? n : 1);
+}
+
 /* One after the other: EVICT, GRANT. */
 static void go_on(struct job *j)
 {
@@ -223,7 +236,7 @@ static void go_on(struct job *j)
 		if (j->answer[j->at] == GOOD && evict)
 			break;
 		if (j->answer[j->at] == OUT && pass_on(j, j->at)) {
-			j->until_ms = rf_fencer_now_ms() + WAY_MS;
+			j->until_ms = rf_fencer_now_ms() + patience(j);
 			return;
 		}
 		if (j->answer[j->at] == WAITING)
@@ -284,7 +297,7 @@ static void begin(const struct rf_fence_request *q)
 	memset(j, 0, sizeof(*j));
 	j->request = *q;
 	j->reply.epoch = q->epoch;
-	j->until_ms = rf_fencer_now_ms() + (q->verb == RF_FENCE_REVOKE ? DRAIN_MS : WAY_MS);
+	j->until_ms = rf_fencer_now_ms() + (q->verb == RF_FENCE_REVOKE ? DRAIN_MS : LOOK_MS);
 	for (unsigned i = 0; i < WAYS_MAX; i++)
 		j->answer[i] = OUT;
 	if (q->verb == RF_FENCE_REVOKE)
@@ -508,10 +521,18 @@ static void tick(void)
 
 /* ---- start and end ---- */
 
+static bool number(const char *param, const char *key, uint32_t *to)
+{
+	size_t n = strlen(key);
+
+	return !strncmp(param, key, n) && sscanf(param + n, "%" SCNu32, to) == 1 && *to;
+}
+
 static int parse(char *const *params)
 {
 	struct way *w = NULL;
 
+	chain.evict_ms = chain.grant_ms = WAYS_MS;
 	for (; *params; params++) {
 		if (!strncmp(*params, "driver=", 7)) {
 			if (chain.ways == WAYS_MAX)
@@ -521,6 +542,9 @@ static int parse(char *const *params)
 			w->argv[0] = "ringfence-fencer";
 			w->argv[1] = *params + 7;
 			snprintf(w->name, sizeof(w->name), "%s", *params + 7);
+		} else if (!w && (number(*params, "evict-ms=", &chain.evict_ms) ||
+				  number(*params, "grant-ms=", &chain.grant_ms))) {
+			continue;
 		} else if (!w || w->args == ARGS_MAX) {
 			return -EINVAL;
 		} else {

@@ -92,16 +92,20 @@ static struct rf_fence_reply receive(void)
 	return r;
 }
 
+static char *patience; /* a parameter of the chain itself */
+
 static struct rf_fence_reply launch(const char *a, const char *b, const char *c)
 {
 	const char *const how[] = {a, b, c};
-	char text[3][32], *argv[4] = {NULL};
+	char text[3][32], *argv[5] = {patience};
+	unsigned n = patience != NULL;
 	int fds[2];
 
 	for (unsigned i = 0; i < 3 && how[i]; i++) {
 		snprintf(text[i], sizeof(text[i]), "driver=%s", how[i]);
-		argv[i] = text[i];
+		argv[n++] = text[i];
 	}
+	patience = NULL;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -352,12 +356,27 @@ static void none_can_start(void **state)
 	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_FAILED);
 }
 
+/* What it cannot understand about its patience, it does not guess. */
+static void bad_patience(void **state)
+{
+	static char *const bad[] = {"grant-ms=0", "evict-ms=soon", "evict-ms="};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		patience = bad[i];
+		assert_string_equal(launch("e", "g", NULL).text,
+				    "driver chain cannot start: Invalid argument");
+		assert_int_equal(end(NULL), -1); /* with an error */
+	}
+}
+
 /* A stuck reservation holds up the gate's grant once, and its renewals never. */
 static void one_hangs(void **state)
 {
 	struct rf_fence_reply r;
 
 	(void)state;
+	patience = "grant-ms=1000";
 	start(EVICTS | GATES, "eH", "g", NULL);
 	r = ask(RF_FENCE_GRANT, 5);
 	assert_int_equal(r.result, RF_FENCE_OK);
@@ -369,14 +388,23 @@ int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_teardown(f, end)
 	const struct CMUnitTest tests[] = {
-		TEST(all_well),           TEST(next_way),
-		TEST(not_verified),       TEST(gate_refuses),
-		TEST(last_resort),        TEST(nothing_left),
-		TEST(stale_wins),         TEST(drained_by_the_gate),
-		TEST(not_drained),        TEST(one_dies),
-		TEST(the_dead_come_back), TEST(one_hangs),
-		TEST(drains_slowly),      TEST(all_died),
-		TEST(one_cannot_start),   TEST(none_can_start),
+		TEST(all_well),
+		TEST(next_way),
+		TEST(not_verified),
+		TEST(gate_refuses),
+		TEST(last_resort),
+		TEST(nothing_left),
+		TEST(stale_wins),
+		TEST(drained_by_the_gate),
+		TEST(not_drained),
+		TEST(one_dies),
+		TEST(the_dead_come_back),
+		TEST(one_hangs),
+		cmocka_unit_test(bad_patience),
+		TEST(drains_slowly),
+		TEST(all_died),
+		TEST(one_cannot_start),
+		TEST(none_can_start),
 	};
 
 	if (argc > 1 && !strcmp(argv[0], "ringfence-fencer"))
