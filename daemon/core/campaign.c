@@ -223,6 +223,10 @@ static void begin(struct rf_core *c, struct volume *v)
 	ask(c, v);
 	if (slots)
 		rf_slot_change(c);
+	/* §4 "whose slots still beat": one that has just left in order is not waited for */
+	if (c->super.quorum == RF_QUORUM_SURVIVORS)
+		rf_each_other (c, j)
+			rf_peer_read(c, j);
 }
 
 static void voters_count(const struct rf_core *c, const struct volume *v, uint32_t *n,
