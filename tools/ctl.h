@@ -11,7 +11,7 @@
 
 #include "ringfence/control.h"
 
-#define CTL_ANSWER_MS 900 /* "within a second", with what else a command does */
+#define CTL_ANSWER_MS 800 /* "within a second", with what else a busy host does */
 
 union ctl_packet {
 	struct rf_ctl_head h;

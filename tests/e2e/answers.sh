@@ -47,7 +47,7 @@ while read -r -a words; do
 done < <(lab_commands && lab_commands_more)
 wait "${asked[@]}"
 for ((i = 0; i < ${#asked[@]}; i++)); do
-	grep -Eq 'did not answer within 900 ms|does not accept connections' "$LAB/hung$i" &&
+	grep -Eq 'did not answer within 800 ms|does not accept connections' "$LAB/hung$i" &&
 		grep -q '^exit 69 ' "$LAB/hung$i" || lab_fail "$(cat "$LAB/hung$i")"
 done
 must 5 "the live status ends and says why" grep -Eq 'did not answer|does not accept' "$LAB/live"

@@ -70,6 +70,7 @@ expect "election won" above "$first" "ringfence_elections_total$v,result=\"won\"
 expect "election timed" above "$first" "ringfence_election_duration_seconds_sum$v" 0
 must 5 "renewals are counted" above "$first" "ringfence_lease_renewals_total$v,result=\"ok\"" 4
 expect "renewals are timed" above "$first" "ringfence_lease_renewal_duration_seconds_sum$v" 0
+expect "lease" above "$first" "ringfence_lease_remaining_seconds$v" 0
 expect "margin" above "$first" "ringfence_lease_margin_min_seconds$v" -1
 expect "grant" above "$first" "ringfence_fence_operations_total$v,way=\"grant\",result=\"ok\"" 0
 must 3 "hooks" above "$first" "ringfence_hook_runs_total$v,event=\"promote\",result=\"ok\"" 0
