@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -23,11 +24,14 @@ static const struct {
 int rf_journal_open(const char *path)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	/* for who writes without a loop: a journal that hangs holds nobody up for ever */
+	struct timeval limit = {.tv_sec = 1};
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc = 0;
 
 	if (fd < 0)
 		return -errno;
 	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
 		rc = -errno;
 		close(fd);

@@ -322,6 +322,21 @@ static void lines_when_there_is_no_journal(void **state)
 	assert_string_equal(logged(), "<3>x=1\n<4>y=1\n");
 }
 
+/* One that takes nothing: who is about to end does not wait for it, its last words
+ * go to standard error. */
+static void a_journal_that_hangs(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		rf_log(RF_LOG_INFO, "until its queue is full");
+		if (*logged())
+			break;
+	}
+	assert_string_equal(logged(), "<6>until its queue is full\n");
+	rf_log(RF_LOG_ERR, "last words");
+	assert_non_null(strstr(logged(), "<3>last words\n"));
+}
+
 /* To a file, with its own stamps, and back. */
 static void leaves_the_journal_for_a_file(void **state)
 {
@@ -499,6 +514,7 @@ int main(void)
 		AS_SERVICE(only_its_own_fields),
 		AS_SERVICE(entries_go_through_the_loop),
 		AS_SERVICE(lines_when_there_is_no_journal),
+		AS_SERVICE(a_journal_that_hangs),
 		AS_SERVICE(leaves_the_journal_for_a_file),
 		cmocka_unit_test(decisions_are_lines),
 		WITH_LOG(a_warning_says_what_to_do),
