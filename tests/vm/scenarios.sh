@@ -16,6 +16,7 @@ other_takes() { # NAME [VOLUME]
 	echo "# $1: takeover $(cost "$other")"
 	was=$(region "${2:-vol0}" "$leader")
 	tried=$(refused "$leader" "${2:-vol0}")
+	led=$(cost "$leader")
 }
 one_is() { writes "$1" "$2" && [ "$(cost "$1")" != "$cost_before" ]; }
 # The old one goes on, is refused, and nothing of it has landed.
@@ -23,6 +24,8 @@ old_is_refused() { # NAME [VOLUME]
 	check "$1: the old one goes on and is refused" 120 more_refused "$leader" $((tried + 20)) "${2:-vol0}"
 	if [ "$was" = "$(region "${2:-vol0}" "$leader")" ]; then
 		echo "ok $1: stale_writes_landed=0 of $(($(refused "$leader" "${2:-vol0}") - tried)) tried"
+	elif [ "$led" != "$(cost "$leader")" ]; then
+		fail "$1: node $leader has taken over again" "too busy a machine for the timings of the area?"
 	else
 		fail "$1: a stale write landed in the region of node $leader"
 	fi
