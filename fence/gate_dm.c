@@ -18,6 +18,8 @@
 #include "gate_dm.h"
 
 static char last_error[160]; /* what libdevmapper logged last */
+/* Why there is no task: it asks the kernel once, then only knows that it failed. */
+static int no_task = ENOMEM;
 
 __attribute__((format(printf, 5, 6))) static void log_line(int level, const char *file,
 							   int line, int dm_errno,
@@ -41,7 +43,10 @@ static struct dm_task *task(int type, const char *name)
 
 	dm_log_with_errno_init(log_line);
 	last_error[0] = 0;
+	errno = 0;
 	t = dm_task_create(type);
+	if (!t && errno)
+		no_task = errno;
 	if (t && !dm_task_set_name(t, name)) {
 		dm_task_destroy(t);
 		t = NULL;
@@ -67,6 +72,8 @@ static int failed(int r, const char *what, const char *name, char *err, size_t e
 		return r;
 	if (r == -EINVAL && strstr(last_error, "nknown target"))
 		hint = "; is module " RF_GATE_MODULE " installed?";
+	if (r == -EACCES || r == -EPERM)
+		hint = "; device-mapper wants CAP_SYS_ADMIN";
 	snprintf(err, err_bytes, "gate %.40s: cannot %s: %s%s%.90s%s", name, what, strerror(-r),
 		 last_error[0] ? ": " : "", last_error, hint);
 	return r;
@@ -152,7 +159,7 @@ int rf_dm_status(const char *name, struct rf_dm_status *s, char *err, size_t err
 
 	memset(s, 0, sizeof(*s));
 	if (!t)
-		return failed(-ENOMEM, "ask for its status", name, err, err_bytes);
+		return failed(-no_task, "ask for its status", name, err, err_bytes);
 	dm_task_no_flush(t);
 	r = task_run(t);
 	if (!r && !dm_task_get_info(t, &info))
@@ -177,7 +184,7 @@ int rf_dm_table(const char *name, char *params, size_t bytes)
 	struct dm_task *t = task(DM_DEVICE_TABLE, name);
 	char *type = NULL, *got = NULL;
 	uint64_t start, length;
-	int r = t ? task_run(t) : -ENOMEM;
+	int r = t ? task_run(t) : -no_task;
 
 	params[0] = 0;
 	if (!r) {
@@ -210,7 +217,7 @@ static int simple(int type, const char *name)
 	int r;
 
 	if (!t)
-		return -ENOMEM;
+		return -no_task;
 	if (type == DM_DEVICE_RESUME || type == DM_DEVICE_REMOVE)
 		r = run_with_udev(t);
 	else
@@ -226,7 +233,7 @@ static int load(int type, const char *name, const char *uuid, uint64_t sectors,
 	int r = -ENOMEM;
 
 	if (!t)
-		return r;
+		return -no_task;
 	if ((type != DM_DEVICE_CREATE || dm_task_set_uuid(t, uuid)) &&
 	    dm_task_add_target(t, 0, sectors, RF_GATE_TARGET, params))
 		r = type == DM_DEVICE_CREATE ? run_with_udev(t) : task_run(t);
@@ -269,7 +276,7 @@ int rf_dm_message(const char *name, const char *message, char *answer, size_t by
 	if (bytes)
 		answer[0] = 0;
 	if (!t)
-		return -ENOMEM;
+		return -no_task;
 	r = dm_task_set_sector(t, 0) && dm_task_set_message(t, message) ? task_run(t) : -ENOMEM;
 	got = r ? NULL : dm_task_get_message_response(t);
 	if (got && bytes)

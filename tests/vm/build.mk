@@ -5,7 +5,8 @@
 #   make check-san-quick            and the essentials of check-san (3 min on two busy cores)
 #   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest, each in a machine; and nodes: a
 #                                   storage machine and three nodes, for scripts of tests/e2e
-#                                   and tests/vm/hosts. VM=6.1:hold,nodes for some;
+#                                   and tests/vm/hosts; and service: the unit under a
+#                                   real systemd. VM=6.1:hold,nodes for some;
 #                                   VM=newest:quick the newest kernel that apt can find
 #   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
 #   make check-san [VM=6.12]        fence = reservation against iSCSI targets, three machines
