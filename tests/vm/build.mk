@@ -8,7 +8,8 @@
 #                                   and tests/vm/hosts; and service: the unit under a
 #                                   real systemd. VM=6.1:hold,nodes for some;
 #                                   VM=newest:quick the newest kernel that apt can find
-#   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once
+#   make check-vm-debug             in a kernel with KASAN, lockdep, kmemleak; built once.
+#                                   SCRIPTS=hold,cluster for some
 #   make check-san [VM=6.12]        fence = reservation against iSCSI targets, three machines
 #   make check-nvme                 fence = reservation on NVMe over TCP, in the newest kernel
 #   make torture MINUTES=30         random faults on three nodes with gates, in one VM;
@@ -53,7 +54,7 @@ check-nvme: $(vm_bin) $(vm_programs)
 	@RF_VM_LEVEL=nvme tests/vm/run newest:nvme
 
 check-vm-debug: $(vm_bin) $(vm_programs)
-	@RF_VM_LIMIT=1500 RF_VM_SLOW=8 RF_VM_APPEND="rf.cycles=100" tests/vm/run debug:basics,hold,faults,paths,driver,attach,filesystems,cycles,cluster
+	@RF_VM_SLOW=$(or $(RF_VM_SLOW),8) RF_VM_APPEND="rf.cycles=100 $(SCRIPTS:%=rf.scripts=%)" tests/vm/run debug:debug
 
 bench-gate: $(vm_bin)
 	@tests/vm/bench

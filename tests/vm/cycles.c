@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rfcycles DM-DEVICE TABLE EPOCH LIFE COUNT [THREADS]
+ * rfcycles DM-DEVICE TABLE EPOCH LIFE COUNT GRANT_MS [THREADS]
  *
  * Runs instances of a gate one after the other while threads write through it:
- * load, grant for some milliseconds, then let it expire or revoke it. A write that
+ * load, grant for GRANT_MS, then let it expire or revoke it. A write that
  * succeeded although it was submitted after the deadline, or after revoke had said
  * drained, is bad; so is anything that fails or hangs. Speaks to device-mapper by its
  * ioctls, because a thousand dmsetups take an emulated machine an hour.
@@ -23,7 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GRANT_NS 25000000ull
 #define THREADS_MAX 8u
 
 static union {
@@ -33,6 +32,7 @@ static union {
 static const char *name;
 static char path[64];
 static int control;
+static uint64_t grant_ns;
 static unsigned bad;
 static _Atomic uint64_t last_ok_ns, writes, refusals;
 
@@ -117,7 +117,7 @@ static void *writer(void *number)
 static void end_by_revoke(unsigned cycle)
 {
 	char answer[64] = "";
-	struct timespec some = {.tv_nsec = 1000 * (long)(cycle * 7919 % 15000)};
+	struct timespec some = {.tv_nsec = 1000 * (long)(cycle * 7919 % (grant_ns / 1500))};
 	uint64_t drained;
 
 	nanosleep(&some, NULL);
@@ -144,7 +144,7 @@ static void one_cycle(unsigned cycle, const char *table, const char *epoch, cons
 		return;
 	}
 	last_ok_ns = 0;
-	deadline = clock_ns() + GRANT_NS;
+	deadline = clock_ns() + grant_ns;
 	snprintf(message, sizeof(message), "grant %s %" PRIu64 " %s", epoch, deadline, life);
 	r = dm_message(message, NULL, 0);
 	/* an emulated machine may be too slow for that deadline: then it says so */
@@ -165,12 +165,13 @@ int main(int argc, char **argv)
 {
 	unsigned count, threads, i;
 
-	if (argc < 6)
+	if (argc < 7)
 		return 64;
 	name = argv[1];
 	snprintf(path, sizeof(path), "/dev/mapper/%s", name);
 	count = (unsigned)atoi(argv[5]);
-	threads = argc > 6 ? (unsigned)atoi(argv[6]) : 3;
+	grant_ns = (uint64_t)atoi(argv[6]) * 1000000u;
+	threads = argc > 7 ? (unsigned)atoi(argv[7]) : 3;
 	control = open("/dev/mapper/control", O_RDWR);
 	if (control < 0 || threads > THREADS_MAX)
 		return 1;

@@ -7,10 +7,11 @@
  *   rfvm epoch DEV OFFSET EPOCH OWNER LIFE [released]
  *   rfvm ballot DEV OFFSET NODE INSTANCE BAL
  *   rfvm spoil DEV OFFSET INDEX             make a record unreadable
- *   rfvm io DEV KIND OFFSET [BYTE]          one request: write flush zero discard
+ *   rfvm io DEV KIND OFFSET [BYTE]          one request: write nowait flush zero discard
  *                                           secure read sgio; prints ok or the errno
- *   rfvm area DEV                           a whole area at the head, data from 1 MiB on,
- *                                           lease 2000, hold 500; its claim region at 32 KiB
+ *   rfvm sectors LOOP BYTES                 of a loop device, from now on
+ *   rfvm area DEV LEASE_MS                  a whole area at the head, data from 1 MiB on; its
+ *                                           claim region at 32 KiB
  *   rfvm fence PROGRAM ARG...               starts a fencer and asks it what stdin says,
  *                                           lines `grant EPOCH MS LIFE`, `revoke EPOCH`,
  *                                           `verify EPOCH`, `wait`; a line for each answer
@@ -26,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/loop.h>
 #include <linux/netlink.h>
 #include <scsi/sg.h>
 #include <stdbool.h>
@@ -34,6 +36,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -145,6 +148,9 @@ static int io(const char *dev, const char *kind, uint64_t at, int byte)
 	memset(block, byte, sizeof(block));
 	if (!strcmp(kind, "write"))
 		ok = pwrite(fd, block, BLOCK, (off_t)at) == BLOCK;
+	else if (!strcmp(kind, "nowait"))
+		ok = pwritev2(fd, &(struct iovec){block, BLOCK}, 1, (off_t)at, RWF_NOWAIT) ==
+		     BLOCK;
 	else if (!strcmp(kind, "read"))
 		ok = pread(fd, block, BLOCK, (off_t)at) == BLOCK &&
 		     (byte < 0 || block[7] == byte);
@@ -161,6 +167,13 @@ static int io(const char *dev, const char *kind, uint64_t at, int byte)
 	else
 		errno = EINVAL;
 	return answer(ok);
+}
+
+static int sectors(const char *dev, uint64_t bytes)
+{
+	int fd = open(dev, O_RDWR);
+
+	return answer(fd >= 0 && ioctl(fd, LOOP_SET_BLOCK_SIZE, bytes) == 0);
 }
 
 /* Prints "LAST_SUBMIT FIRST_FAIL COUNT": of the last write that succeeded. */
@@ -237,7 +250,7 @@ static int pace(const char *dev, uint64_t count)
 	return 0;
 }
 
-static int put_area(const char *dev)
+static int put_area(const char *dev, uint32_t lease_ms)
 {
 	struct rf_super super = {
 		.id = id,
@@ -251,14 +264,14 @@ static int put_area(const char *dev)
 		.place = RF_PLACE_START,
 		.quorum = RF_QUORUM_MAJORITY,
 		.created_unix_s = 1,
-		.timing = {.heartbeat_ms = 200,
-			   .suspect_ms = 700,
-			   .lease_ms = 2000,
-			   .grace_ms = 200,
-			   .hold_ms = 500,
-			   .isolation_ms = 800,
-			   .slot_timeout_ms = 2000,
-			   .inflight_ms = 2000,
+		.timing = {.heartbeat_ms = lease_ms / 10,
+			   .suspect_ms = lease_ms / 3,
+			   .lease_ms = lease_ms,
+			   .grace_ms = lease_ms / 10,
+			   .hold_ms = lease_ms / 4,
+			   .isolation_ms = lease_ms / 3 + lease_ms / 10,
+			   .slot_timeout_ms = lease_ms,
+			   .inflight_ms = lease_ms,
 			   .epsilon_ppm = 10000},
 	};
 	struct rf_volume_desc volume = {.seq = 1, .data_offset_bytes = 1048576, .name = "vol"};
@@ -349,8 +362,8 @@ int main(int argc, char **argv)
 		return printf("%llu\n", (unsigned long long)clock_ns()) < 0;
 	if (!strcmp(verb, "uevents"))
 		return uevents();
-	if (!strcmp(verb, "area") && argc == 3)
-		return put_area(dev);
+	if (!strcmp(verb, "area") && argc == 4)
+		return put_area(dev, (uint32_t)at);
 	if (!strcmp(verb, "fence") && argc > 3)
 		return fence(argv + 2);
 	if (!strcmp(verb, "format") && argc == 4)
@@ -373,6 +386,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(verb, "io") && argc >= 5)
 		return io(dev, argv[3], number(argv[4]), argc > 5 ? (int)number(argv[5]) : -1);
+	if (!strcmp(verb, "sectors") && argc == 4)
+		return sectors(dev, at);
 	if (!strcmp(verb, "pace") && argc == 4)
 		return pace(dev, at);
 	if (!strcmp(verb, "storm") && argc == 4)

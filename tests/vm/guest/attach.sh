@@ -6,8 +6,8 @@ load_module
 mkdir -p /run /var/run /tmp/at
 /bin/ip link set lo up
 ringfence keygen /tmp/at/key 2>/dev/null
-ringfence format --cluster vm --nodes 1 --volume vol --yes --heartbeat 250ms --suspect 900ms \
-	--lease 2500ms --grace 500ms --hold 400ms --isolation 1200ms --slot-timeout 2500ms --inflight 2500ms /dev/ram0 >/tmp/at/format 2>&1 ||
+# shellcheck disable=SC2046 # words are wanted
+ringfence format --cluster vm --nodes 1 --volume vol --yes $(timing) /dev/ram0 >/tmp/at/format 2>&1 ||
 	{ not_ok "format"; cat /tmp/at/format; }
 conf() { # FENCE CLUSTER
 	cat >/tmp/at/conf <<-END
@@ -65,7 +65,7 @@ is "gone" "" "$(dmsetup ls | grep ^vol)"
 # beside a daemon
 ringfenced --config /tmp/at/conf --socket /tmp/at/sock >/tmp/at/log 2>&1 &
 daemon=$!
-leads() { timeout 2 ringfence --socket /tmp/at/sock is-leader vol >/dev/null 2>&1; }
+leads() { timeout $((2 * SLOW)) ringfence --socket /tmp/at/sock is-leader vol >/dev/null 2>&1; }
 until_true 20000 leads && ok "the only node leads" || { not_ok "the only node does not lead"; tail /tmp/at/log; }
 is "attach loads the daemon's table" "$table" "$(dmsetup table vol)"
 epoch=$(field epoch)
@@ -74,15 +74,15 @@ like "detach, too" "1 gate vol serves epoch $epoch: *ringfence resign*" "$(once 
 is "it is still open" "open $epoch" "$(field state) $(field epoch)"
 is "and writes" ok "$(io write 0 33)"
 exec 5<"$DEV"
-timeout 10 ringfence --socket /tmp/at/sock pause 5<&-
-timeout 10 ringfence --socket /tmp/at/sock resign vol 5<&-
+timeout $((10 * SLOW)) ringfence --socket /tmp/at/sock pause 5<&-
+timeout $((10 * SLOW)) ringfence --socket /tmp/at/sock resign vol 5<&-
 until_true 10000 state_is shut && ok "resigned" || not_ok "resigned, but the gate is $(field state)"
 like "no new instance for who has the old one open" "*still open since an older epoch: process $$ (sh)*" "$(once attach vol)"
 exec 5<&-
 like "a new instance" "0 *is there, closed*" "$(once attach vol)"
 is "never opened" "closed 0" "$(field state) $(field epoch)"
 like "detach beside the daemon" "0 *is gone" "$(once detach vol)"
-timeout 10 ringfence --socket /tmp/at/sock resume
+timeout $((10 * SLOW)) ringfence --socket /tmp/at/sock resume
 until_true 20000 leads && ok "the daemon makes it again when it leads" || { not_ok "no leader after resume"; tail /tmp/at/log; }
 until_true 2000 state_is open || not_ok "open again"
 kill -TERM $daemon

@@ -35,19 +35,20 @@ is "still closed" closed "$(field state)"
 is "grant to the owner" ok "$(grant 5 3000)"
 is "open" open "$(field state)"
 is "epoch is shown" 5 "$(field epoch)"
-for kind in write flush zero discard; do
-	is "open lets $kind pass" ok "$(io $kind 0 65)"
-done
-io write 4096 65 >/dev/null
-is "write lands behind the offset" ok "$(rfvm io $DATA read $((1048576 + 4096)) 65)"
-is "open still refuses passthrough" ENOTTY "$(io sgio 0)"
-is "grant of another epoch while open" "Device or resource busy" "$(grant 6 1000)"
 is "renewal" ok "$(grant 5 5900)"
 left=$(field left_ms)
 within "renewal extends" $((3000 * SLOW)) $((5900 * SLOW)) "$left"
 is "an earlier deadline changes nothing" ok "$(grant 5 2000)"
 left=$(field left_ms)
 within "never shortened" $((2000 * SLOW)) $((5900 * SLOW)) "$left"
+is "grant of another epoch while open" "Device or resource busy" "$(grant 6 1000)"
+is "renewal again" ok "$(grant 5 5900)"
+for kind in write flush zero discard; do
+	is "open lets $kind pass" ok "$(io $kind 0 65)"
+done
+io write 4096 65 >/dev/null
+is "write lands behind the offset" ok "$(rfvm io $DATA read $((1048576 + 4096)) 65)"
+is "open still refuses passthrough" ENOTTY "$(io sgio 0)"
 
 until_true 9000 state_is shut || not_ok "shuts after deadline and hold"
 is "why" expired "$(field why)"
@@ -67,18 +68,18 @@ is "revoked refuses" ENODEV "$(io write 0 1)"
 within "drain time is shown" 1 1000000 "$(field drain_us)"
 drop_gate
 
-make_gate 2000 100 0
+make_gate 6000 100 0
 trace=/sys/kernel/debug/tracing
 mount -t tracefs trace $trace 2>/dev/null
 echo 1 2>/dev/null >$trace/events/ringfence/enable
 rfvm uevents >/tmp/uevents &
 until_true 3000 test -s /tmp/uevents || not_ok "listens for uevents"
-is "open for 5" ok "$(grant 5 1900)"
+is "open for 5" ok "$(grant 5 5900)"
 region ballot 3 6 0
 more_checks 2 || not_ok "reads the claim region"
 is "an attempt at e+1 does not shut" open "$(field state)"
 region ballot 3 6 259
-until_true 1000 state_is shut || not_ok "a vote for e+1 shuts"
+until_true 3000 state_is shut || not_ok "a vote for e+1 shuts"
 is "superseded" superseded "$(field why)"
 is "superseded refuses" ENODEV "$(io write 0 1)"
 for kind in flush zero discard; do
@@ -100,14 +101,15 @@ drop_gate
 
 region format
 own 9
-make_gate 2000 100 0 "1 /dev/ram0 8" "2 gate_reads conflict"
+make_gate 6000 100 0 "1 /dev/ram0 8" "2 gate_reads conflict"
 is "reads refused by option" EBADE "$(io read 0)"
 is "writes refused with conflict" EBADE "$(io write 0 1)"
 is "features in the table" 1 "$(dmsetup table vol | grep -c ' 2 gate_reads conflict$')"
-is "grant 9" ok "$(grant 9 1900)"
+is "grant 9" ok "$(grant 9 5900)"
 is "reads pass when open" ok "$(io read 0)"
 region epoch 9 2 $LIFE released
-until_true 1000 state_is shut || not_ok "a released epoch shuts"
+until_true 3000 state_is shut || not_ok "a released epoch shuts"
+is "for that reason" superseded "$(field why)"
 drop_gate
 losetup -d /dev/loop0
 unload_module

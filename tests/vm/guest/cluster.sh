@@ -17,8 +17,8 @@ ip netns add b
 ip -n b link add br0 type bridge mcast_snooping 0
 ip -n b link set br0 up
 ringfence keygen /tmp/rf/key >/tmp/rf/keygen.log 2>&1 || { not_ok "keygen"; cat /tmp/rf/keygen.log; }
-ringfence --json format --cluster vm --nodes 3 --volume vol0 --yes --heartbeat 250ms --suspect 900ms --lease 2500ms \
-	--grace 500ms --hold 400ms --isolation 1200ms --slot-timeout 2500ms --inflight 2500ms /dev/ram0 >/tmp/rf/format.log 2>&1 ||
+# shellcheck disable=SC2046 # words are wanted
+ringfence --json format --cluster vm --nodes 3 --volume vol0 --yes $(timing) /dev/ram0 >/tmp/rf/format.log 2>&1 ||
 	{ not_ok "format"; cat /tmp/rf/format.log; }
 offset=$(sed -n 's/.*"data_offset_bytes": \([0-9]*\).*/\1/p' /tmp/rf/format.log)
 
@@ -52,7 +52,7 @@ start_node() {
 	echo $! >/tmp/rf/$1.pid
 }
 node_pid() { cat /tmp/rf/$1.pid; }
-leads() { timeout 2 ringfence --socket /tmp/rf/$1.sock is-leader vol0 >/dev/null 2>&1; }
+leads() { timeout $((2 * SLOW)) ringfence --socket /tmp/rf/$1.sock is-leader vol0 >/dev/null 2>&1; }
 # sets $leader, to a node other than $1
 find_leader() {
 	for i in 1 2 3; do
@@ -128,7 +128,7 @@ fault_cut() { # no network for a while; the disk still works
 	/bin/ip -n b link set p$old up
 }
 fault_resign() {
-	timeout 10 ringfence --socket /tmp/rf/$old.sock resign vol0 >/tmp/rf/resign.log 2>&1
+	timeout $((10 * SLOW)) ringfence --socket /tmp/rf/$old.sock resign vol0 >/tmp/rf/resign.log 2>&1
 	wait_leader "resign" 30000 $old
 }
 # A fault for the leader of the moment; then somebody writes again.
@@ -144,7 +144,7 @@ inject() {
 agreed() {
 	find_leader || return 1
 	for i in 1 2 3; do
-		timeout 2 ringfence --socket /tmp/rf/$i.sock leader vol0 2>/dev/null | grep -q "\b$leader\b" || return 1
+		timeout $((2 * SLOW)) ringfence --socket /tmp/rf/$i.sock leader vol0 2>/dev/null | grep -q "\b$leader\b" || return 1
 	done
 }
 

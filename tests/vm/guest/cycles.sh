@@ -11,8 +11,9 @@ count=$(sed -n 's/.*rf.cycles=\([0-9]*\).*/\1/p' /proc/cmdline)
 count=${count:-1000}
 
 make_gate 100 10 0
-rfcycles vol "$(table 100 10 0)" 5 $LIFE "$count" >/tmp/cycles 2>&1
+rfcycles vol "$(table 100 10 0)" 5 $LIFE "$count" $((25 * SLOW)) >/tmp/cycles 2>&1
 tail -n 12 /tmp/cycles | sed 's/^/# /'
 is "$count cycles of grant and end under load" 0 "$(sed -n 's/.*bad=//p' /tmp/cycles)"
+within "writes that were let through" "$count" 100000000 "$(sed -n 's/.* writes=\([0-9]*\) .*/\1/p' /tmp/cycles)"
 dmsetup remove --retry vol 2>/dev/null
 rmmod dm_ringfence && ok "module unloads afterwards" || not_ok "module unloads afterwards"

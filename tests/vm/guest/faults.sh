@@ -7,18 +7,18 @@ region format
 own 5
 
 # ---- unreadable claim region ----
-make_gate 2000 100 0
+make_gate 4000 400 0
 region spoil 2
-is "grant over an unreadable ballot" "Input/output error" "$(grant 5 1900)"
+is "grant over an unreadable ballot" "Input/output error" "$(grant 5 3900)"
 within "counted" 1 100 "$(field check_errors)"
 region ballot 2 0 0
-is "grant once it is readable" ok "$(grant 5 1900)"
-enough=$(($(field checks) + 4))
+is "grant once it is readable" ok "$(grant 5 3900)"
 few_checks() { ! checks_are $enough; }
-renew_while 12 5 1900 few_checks
+enough=$(($(field checks) + 12)) # longer than the lease
+renew_while 30 5 3900 few_checks
 is "renewals keep it open" open "$(field state)"
 region spoil 2
-renew_while 12 5 1900 state_is open # far longer than the lease
+renew_while 30 5 3900 state_is open # far longer than the lease
 is "a daemon's grants do not outlive a lease without a good read" shut "$(field state)"
 is "why" expired "$(field why)"
 drop_gate
@@ -57,8 +57,8 @@ region format
 own 5
 echo "0 262144 linear /dev/ram0 0" | dmsetup create low && dmsetup mknodes low
 DATA=/dev/mapper/low CLAIM=/dev/mapper/low
-make_gate 1500 100 0
-is "open over a device that will stall" ok "$(grant 5 1400)"
+make_gate 4000 100 0
+is "open over a device that will stall" ok "$(grant 5 3900)"
 dmsetup suspend --nolockfs low
 (io write 0 81 >/tmp/stalled) &
 writer=$!
@@ -73,8 +73,8 @@ until_true 1000 state_is shut && ok "drained afterwards" || not_ok "drained afte
 is "late is counted" 1 "$(field late)"
 drop_gate
 
-make_gate 1500 100 0
-is "open again" ok "$(grant 5 1400)"
+make_gate 4000 100 0
+is "open again" ok "$(grant 5 3900)"
 dmsetup suspend --nolockfs low
 (io write 0 82 >/tmp/stalled) &
 writer=$!
@@ -83,9 +83,9 @@ dmsetup resume low
 wait $writer
 is "a stall shorter than the lease is no loss" ok "$(cat /tmp/stalled)"
 enough=$(($(field checks) + 2))
-renew_while 12 5 1400 few_checks
+renew_while 12 5 3900 few_checks
 dmsetup suspend --nolockfs low
-renew_while 12 5 1400 state_is open
+renew_while 20 5 3900 state_is open
 until_true 1000 sh -c 'dmsetup status vol | grep -Eq "state=(shut|draining)"' && ok "a stuck claim read shuts the gate although grants come" || not_ok "a stuck claim read shuts the gate although grants come"
 within "stuck reads are counted" 1 1000 "$(field check_errors)"
 dmsetup resume low

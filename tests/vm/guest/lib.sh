@@ -94,3 +94,19 @@ own() { region epoch "$1" "${2:-2}" "${3:-$LIFE}"; }
 
 load_module() { insmod /dm-ringfence.ko || not_ok "the module does not load"; }
 unload_module() { rmmod dm_ringfence && ok "module unloads" || not_ok "module unloads"; }
+
+# timing: of an area for daemons, as arguments of format; 2500 ms of lease usually.
+timing() {
+	for t in heartbeat=125 suspect=450 lease=1250 grace=250 hold=200 isolation=600 slot-timeout=1250 inflight=1250; do
+		echo "--${t%=*} $((${t#*=} * SLOW))ms"
+	done
+}
+
+# together SCRIPT...: several in one boot, each on fresh disks.
+together() {
+	for script in "$@"; do
+		echo "# $script began after $(($(uptime_cs) / 100)) s"
+		sh "./$script.sh"
+		rmmod brd && modprobe brd rd_nr=5 rd_size=524288 max_part=0 || not_ok "the RAM disks are still in use after $script"
+	done
+}
