@@ -6,4 +6,4 @@
 . ./lib.sh
 scripts=$(sed -n 's/.*rf.scripts=\([a-z,]*\).*/\1/p' /proc/cmdline | tr , ' ')
 # shellcheck disable=SC2086 # words
-together ${scripts:-basics hold faults paths driver attach filesystems cycles cluster}
+together ${scripts:-basics limits hold faults paths driver attach filesystems cycles cluster}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash source-path=SCRIPTDIR
+# What a gate says that it can do is what dm-linear says over the same device; and
+# requests that may not wait.
+. ./lib.sh
+load_module
+modprobe loop
+region format
+own 5
+
+# queue DEVICE [LEFT-OUT]: all limits and abilities, a line each. Left out are those of a
+# cache: a gate always has one to flush, so that fsync fails when writes would, and kernels
+# before 6.10 say then that it knows FUA, which the device below makes a flush of.
+queue() {
+	dir=/sys/block/$(dmsetup info -c --noheadings -o blkdevname "$1")/queue
+	(cd "$dir" && grep -s "" ./*) | grep -Ev "^./(${2:-fua}):"
+	/bin/blockdev --getss --getpbsz --getiomin --getioopt --getalignoff --getmaxsect "/dev/mapper/$1" # not busybox's
+}
+as_linear() { # NAME [WHAT-IS-LEFT-OUT]
+	echo "0 $SECTORS linear $DATA 2048" | dmsetup create lin && dmsetup mknodes lin
+	make_gate
+	queue lin "$2" >/tmp/lin
+	queue vol "$2" >/tmp/vol
+	is "$1: as dm-linear" "" "$(diff /tmp/lin /tmp/vol | grep '^[+-][.0-9]')"
+	[ "$(grep -c . /tmp/vol)" -gt 30 ] && ok "$1: $(grep -c . /tmp/vol) figures compared" || not_ok "$1: only $(cat /tmp/vol)"
+	dmsetup remove --retry lin
+}
+
+truncate -s 128M /tmp/disk
+losetup /dev/loop0 /tmp/disk
+DATA=/dev/loop0 # knows flushes, discards and zeroes
+as_linear "sectors of 512 bytes"
+is "grant" ok "$(grant 5 1900)"
+is "open lets pass what may not wait" ok "$(io nowait 0 7)"
+drop_gate
+is "sectors of 4096 bytes" ok "$(rfvm sectors /dev/loop0 4096)"
+as_linear "sectors of 4096 bytes"
+is "and says so" 4096 "$(/bin/blockdev --getss $DEV)"
+drop_gate
+DATA=/dev/ram0
+as_linear "a RAM disk" "write_cache|fua"
+is "has a cache to flush" "write back" "$(queue vol | sed -n 's/.*write_cache://p')"
+drop_gate
+
+DATA=/dev/loop0
+make_gate 2000 100 8000
+is "closed refuses what may not wait" ENODEV "$(io nowait 0 7)"
+is "grant, to expire" ok "$(grant 5 1900)"
+until_true 6000 state_is holding || not_ok "expires into holding"
+is "holding does not hold what may not wait" EAGAIN "$(io nowait 0 8)"
+is "none is held" 0 "$(field held)"
+drop_gate
+losetup -d /dev/loop0
+unload_module
