@@ -18,6 +18,10 @@ machine_boot() {
 	RF_VM_NAME=$1 RF_VM_CPUS=1 RF_VM_MB=$3 RF_VM_APPEND="${RF_VM_APPEND:-} $4" RF_VM_ARGS=$5 \
 		RF_VM_MONITOR="pipe:$of" tests/vm/boot "$RF_SERIES" "$2" 7200 >/dev/null 2>&1 &
 	echo $! >"$of.job"
+	# until there is something to ask machine_runs about
+	until [ -s "$(machine_log "$1" pid)" ] || ! kill -0 "$(cat "$of.job")" 2>/dev/null; do
+		read -r -t 0.05 _ <> <(:)
+	done
 }
 
 # What it said, and its kernel.
