@@ -67,9 +67,12 @@ both_claim() {
 	check "both claim: nobody leads while the storage stands still" 60 lost_more "$losses"
 	monitor target cont
 	check "both claim: somebody claimed, one writes" 60 claimed_anew
-	before=$(accepted "$leader")
-	check "both claim: and goes on" 20 more_accepted "$leader" $((before + 20))
+	before=$(accepted_by_both vol0)
+	check "both claim: and goes on, whoever leads" 60 goes_on_with vol0
+	check "both claim: one writes in the end" 60 one_writes
 }
+accepted_by_both() { echo $(($(accepted 1 "$1") + $(accepted 2 "$1"))); }
+goes_on_with() { [ "$(accepted_by_both "$1")" -gt $((before + 20)) ]; }
 times_lost() { said "$1" | grep -c ' losing volume=vol0 '; }
 lost_more() { [ "$(times_lost "$leader")" -gt "$1" ]; }
 claimed_anew() { [ "$(costs)" != "$cost_before" ] && one_writes; }
