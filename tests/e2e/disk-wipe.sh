@@ -58,11 +58,11 @@ if command -v nbdfuse >/dev/null && [ -w /dev/fuse ]; then
 			dd if=$LAB_DISKS/clean skip=\$4 count=\$3 iflag=count_bytes,skip_bytes status=none" \
 		>"$LAB/bad.log" 2>&1 &
 	LAB_PIDS+=("$!")
-	must 5 "a disk with a bad sector" test -S "$LAB_DISKS/bad-path/sock"
+	must 30 "a disk with a bad sector" test -S "$LAB_DISKS/bad-path/sock"
 	nbdfuse -r "$LAB_DISKS/bad-path/disk" --unix "$LAB_DISKS/bad-path/sock" >>"$LAB/bad.log" 2>&1 &
 	LAB_PIDS+=("$!")
 	LAB_MOUNTS+=("$LAB_DISKS/bad-path/disk")
-	must 5 "that disk through FUSE" test -s "$LAB_DISKS/bad-path/disk"
+	must 30 "that disk through FUSE" test -s "$LAB_DISKS/bad-path/disk"
 	expect_exit 74 rf image --to "$LAB_DISKS/bad" "$LAB_DISKS/bad-path/disk"
 	said '4096 bytes could not be read'
 	grep -q 'holes, at byte 81920' "$LAB_DISKS/bad.txt" || lab_fail "the bad sector has no name"

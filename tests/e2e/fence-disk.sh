@@ -30,11 +30,11 @@ nbdkit -f -U "$LAB_DISKS/liar/sock" eval get_size="stat -Lc %s '$LAB_DISKS/share
 	can_write='exit 0' pwrite='cat >/dev/null' can_flush='exit 0' flush='exit 0' \
 	>"$LAB/liar.log" 2>&1 &
 LAB_PIDS+=($!)
-must 5 "the liar listens" test -S "$LAB_DISKS/liar/sock"
+must 30 "the liar listens" test -S "$LAB_DISKS/liar/sock"
 nbdfuse "$LAB_DISKS/liar/disk" --unix "$LAB_DISKS/liar/sock" >>"$LAB/liar.log" 2>&1 &
 LAB_PIDS+=($!)
 LAB_MOUNTS+=("$LAB_DISKS/liar/disk")
-must 5 "its disk" test -s "$LAB_DISKS/liar/disk"
+must 30 "its disk" test -s "$LAB_DISKS/liar/disk"
 liar=$(lab_loop "$LAB_DISKS/liar/disk" --direct-io=on) || lab_skip "no loop device is free"
 LAB_LOOPS+=("$liar")
 

@@ -35,8 +35,8 @@ work() {
 		-- "$LAB/work" "$LAB/$name" >"$LAB/$name.out" 2>&1 &
 	RUN=$!
 	LAB_PIDS+=("$RUN")
-	must 5 "$name runs" test -s "$LAB/$name.stray"
-	must 5 "$name runs" test -s "$LAB/$name.main"
+	must 30 "$name runs" test -s "$LAB/$name.stray"
+	must 30 "$name runs" test -s "$LAB/$name.main"
 }
 
 # ended NAME CODE: run exits so, and nothing of it is left.

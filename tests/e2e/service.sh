@@ -17,7 +17,7 @@ listen() {
 		    print(s.recv(4096).decode().replace("\n", "|"))
 	END
 	LAB_PIDS+=($!)
-	must 5 "a manager listens" test -S "$LAB/notify"
+	must 30 "a manager listens" test -S "$LAB/notify"
 }
 
 heard() {

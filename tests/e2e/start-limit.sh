@@ -19,7 +19,7 @@ listen() {
 		    print(s.recv(4096).decode().strip(), flush=True)
 	END
 	LAB_PIDS+=($!)
-	must 5 "the listener" test -S "$LAB/notify"
+	must 30 "the listener" test -S "$LAB/notify"
 }
 told() {
 	grep -q "$1" "$LAB/told"

@@ -289,11 +289,11 @@ lab_path() {
 		error-pread-rate=100% "error-pread-file=$dir/no-read" >>"$LAB/path$i.log" 2>&1 &
 	LAB_PATH_PID[$i]=$!
 	LAB_PIDS+=($!)
-	must 5 "path of node $i" test -S "$dir/sock"
+	must 30 "path of node $i" test -S "$dir/sock"
 	nbdfuse "$dir/disk" --unix "$dir/sock" >>"$LAB/path$i.log" 2>&1 &
 	LAB_PIDS+=($!)
 	LAB_MOUNTS+=("$dir/disk")
-	must 5 "disk of node $i through FUSE" test -s "$dir/disk"
+	must 30 "disk of node $i through FUSE" test -s "$dir/disk"
 	LAB_PATH_DEV[$i]=$(lab_loop "$dir/disk" --direct-io=on) || lab_skip "no loop device is free"
 	LAB_LOOPS+=("${LAB_PATH_DEV[$i]}")
 }
@@ -332,7 +332,7 @@ lab_target() {
 		"state-dir=$LAB/target" ${LAB_TARGET_PARAMS:-} >>"$LAB/target.log" 2>&1 &
 	LAB_TARGET=$!
 	LAB_PIDS+=("$LAB_TARGET")
-	must 5 "target listens" test -S "$LAB_SOCK"
+	must 30 "target listens" test -S "$LAB_SOCK"
 }
 
 # ---- nodes ----
