@@ -10,6 +10,7 @@
 # there is one.
 . ./lib.sh
 IQN=iqn.2026-01.test.ringfence:san
+INITIATORS="1 2 3 4" # iqn.2026-01.test.ringfence:nodeN
 for m in virtio_pci virtio_blk virtio_net ext4 target_core_mod target_core_file iscsi_target_mod; do modprobe $m; done
 mkdir -p /var/target /sys/kernel/config
 mount -t configfs configfs /sys/kernel/config
@@ -40,9 +41,24 @@ remember() {
 		echo "$line" >$core/$1/pr/res_aptpl_metadata && echo "remembers $1: $line" || not_ok "forgets $1: $line"
 	done
 }
+# Each initiator has an access entry: what is remembered of it holds from then on. Without
+# (generate_node_acls) it would hold from its login on, and after a power loss who comes
+# before the holder could write.
 export_lun() { # GROUP LUN NAME
 	mkdir -p $tpg$1/lun/lun_$2
 	ln -s $core/$3 $tpg$1/lun/lun_$2/$3
+	for i in $INITIATORS; do
+		mkdir -p $tpg$1/acls/${IQN%:*}:node$i/lun_$2
+		ln -s $tpg$1/lun/lun_$2 $tpg$1/acls/${IQN%:*}:node$i/lun_$2/$3
+	done
+}
+withdraw() { # GROUP LUN NAME
+	for i in $INITIATORS; do
+		rm $tpg$1/acls/${IQN%:*}:node$i/lun_$2/$3
+		rmdir $tpg$1/acls/${IQN%:*}:node$i/lun_$2
+	done
+	rm $tpg$1/lun/lun_$2/$3
+	rmdir $tpg$1/lun/lun_$2
 }
 back() { # NAME DEVICE
 	mkdir -p $core/$1
@@ -52,7 +68,7 @@ back() { # NAME DEVICE
 }
 # forget NAME LUN: as by a restart without memory, but quickly.
 forget() {
-	for g in 1 2; do rm $tpg$g/lun/lun_$2/$1 && rmdir $tpg$g/lun/lun_$2; done
+	for g in 1 2; do withdraw $g $2 $1; done
 	rmdir $core/$1
 	rm -f "/var/target/pr/aptpl_ringfence-$1"
 	back "$1" vda
@@ -71,9 +87,8 @@ for name in data:vda quorum:vdb second:vdc; do
 done
 export_lun 2 0 data
 for g in 1 2; do
-	for word in authentication=0 generate_node_acls=1 demo_mode_write_protect=0 cache_dynamic_acls=1; do
-		echo "${word#*=}" >$tpg$g/attrib/${word%%=*}
-	done
+	echo 0 >$tpg$g/attrib/authentication
+	echo 0 >$tpg$g/attrib/generate_node_acls
 	mkdir -p "$tpg$g/np/0.0.0.0:$((3259 + g))"
 	echo 1 >$tpg$g/enable || not_ok "portal group $g"
 done
