@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The VMs that the kernel module is tested in.
 #
-#   make check-vm-quick             of all below what `make check` runs: one boot a kernel,
-#   make check-san-quick            and the essentials of check-san (3 min on two busy cores)
+#   make check-vm-quick             of all below what `make check` runs: one boot a kernel
+#   make check-san-quick            the essentials of check-san (3 min on two cores)
 #   make check-vm [VM="6.1 6.12"]   scripts of tests/vm/guest, each in a machine; and nodes: a
 #                                   storage machine and three nodes, for scripts of tests/e2e
 #                                   and tests/vm/hosts; and service: the unit under a
@@ -18,7 +18,7 @@
 
 VM ?= 6.1 6.12
 
-CHECK_LEVELS += check-vm-quick check-san-quick
+CHECK_LEVELS += check-vm-quick
 
 .PHONY: check-nvme check-san check-san-quick check-vm check-vm-quick check-vm-debug bench-gate torture torture-gate
 
