@@ -11,6 +11,8 @@
  *           deadline is not asked again.
  *   REVOKE  all at once; good when each that can drain has drained.
  *   STALE from anyone is the answer: a newer epoch rules there.
+ * EVICT and GRANT before all ways have said what they can are refused: or the last of the
+ * order would do for a leadership because the first takes its time to start (§9).
  *
  * A way counts only when verified: one that failed, died or does not answer in time
  * is taken out of what this fence can do, and the daemon hears it (HELLO again). One
@@ -305,6 +307,11 @@ static void begin(const struct rf_fence_request *q)
 			chain.way[i].granted = 0;
 	for (unsigned i = 0; i < chain.ways && !in_order(j); i++)
 		pass_on(j, i);
+	if (in_order(j) && !chain.hello) {
+		rf_reply_text(&j->reply, "its fences have not all started yet: claim again");
+		finish(j, RF_FENCE_FAILED);
+		return;
+	}
 	advance(j);
 }
 

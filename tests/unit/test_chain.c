@@ -34,7 +34,7 @@ static uint64_t next_id;
 
 /* driver=CHARACTER: e evicts, g gates, n nothing; then letters of what it does not do:
  * E evict, G grant, R revoke fail; S stale; D dies, H hangs at a grant; F fails;
- * W drains for longer than another way would be waited for. */
+ * W drains for longer than another way would be waited for; L is late to say hello. */
 static uint32_t result_of(const char *how, const struct rf_fence_request *q)
 {
 	char letter = q->verb == RF_FENCE_EVICT    ? 'E'
@@ -57,6 +57,8 @@ static int be_way(const char *how)
 		r.result = RF_FENCE_FAILED;
 		snprintf(r.text, sizeof(r.text), "no such device");
 	}
+	if (strchr(how, 'L'))
+		poll(NULL, 0, 1000);
 	r.can = *how == 'e' ? EVICTS : *how == 'g' ? GATES : 0;
 	send(RF_FENCE_FD, &r, sizeof(r), MSG_NOSIGNAL);
 	if (r.result != RF_FENCE_OK)
@@ -93,6 +95,30 @@ static struct rf_fence_reply receive(void)
 }
 
 static char *patience; /* a parameter of the chain itself */
+static uint64_t early; /* an epoch that is to be granted before anybody said hello */
+
+static void request(uint32_t verb, uint64_t epoch)
+{
+	struct rf_fence_request q = {
+		.magic = RF_FENCE_MAGIC, .verb = verb, .id = ++next_id, .epoch = epoch};
+
+	assert_int_equal(send(fd, &q, sizeof(q), 0), sizeof(q));
+}
+
+/* Asks for a grant again and again: the answers before the first hello are all failures. */
+static struct rf_fence_reply insist(void)
+{
+	struct rf_fence_reply r;
+
+	for (;;) {
+		request(RF_FENCE_GRANT, early);
+		r = receive();
+		if (!r.verb)
+			return r;
+		assert_int_equal(r.result, RF_FENCE_FAILED);
+		poll(NULL, 0, 20); /* meanwhile the quick one says hello */
+	}
+}
 
 static struct rf_fence_reply launch(const char *a, const char *b, const char *c)
 {
@@ -116,7 +142,7 @@ static struct rf_fence_reply launch(const char *a, const char *b, const char *c)
 	}
 	close(fds[1]);
 	fd = fds[0];
-	return receive();
+	return early ? insist() : receive();
 }
 
 static void start(uint32_t can, const char *a, const char *b, const char *c)
@@ -139,14 +165,6 @@ static int end(void **state)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status)
 		       ? 0
 		       : -1;
-}
-
-static void request(uint32_t verb, uint64_t epoch)
-{
-	struct rf_fence_request q = {
-		.magic = RF_FENCE_MAGIC, .verb = verb, .id = ++next_id, .epoch = epoch};
-
-	assert_int_equal(send(fd, &q, sizeof(q), 0), sizeof(q));
 }
 
 static struct rf_fence_reply ask(uint32_t verb, uint64_t epoch)
@@ -238,6 +256,18 @@ static void last_resort(void **state)
 	start(EVICTS, "eEG", "n", NULL);
 	assert_int_equal(result(RF_FENCE_EVICT, 5), RF_FENCE_FAILED);
 	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_OK);
+}
+
+/* The way that evicts is slow to start: the one that enforces nothing must not do instead. */
+static void first_is_late(void **state)
+{
+	(void)state;
+	early = 5;
+	start(EVICTS, "eL", "n", NULL);
+	early = 0;
+	receive(); /* of the last one asked for */
+	assert_int_equal(result(RF_FENCE_EVICT, 6), RF_FENCE_OK);
+	assert_int_equal(result(RF_FENCE_GRANT, 6), RF_FENCE_OK);
 }
 
 static void nothing_left(void **state)
@@ -393,6 +423,7 @@ int main(int argc, char **argv)
 		TEST(not_verified),
 		TEST(gate_refuses),
 		TEST(last_resort),
+		TEST(first_is_late),
 		TEST(nothing_left),
 		TEST(stale_wins),
 		TEST(drained_by_the_gate),
