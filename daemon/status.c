@@ -92,7 +92,8 @@ const char *rf_status_weakest(const char *driver, uint32_t can)
 
 	if (none)
 		return "advisory only: nothing refuses a stale write";
-	if (can & RF_FENCE_CAN_EVICT) {
+	/* of several fences what the gate alone holds is not what others could do */
+	if (can & RF_FENCE_CAN_EVICT && strcmp(driver, "gate") != 0) {
 		if (!strcmp(driver, "target"))
 			return "target: stale writes are refused by the NBD server";
 		if (can & RF_FENCE_CAN_DRAIN)

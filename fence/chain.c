@@ -8,7 +8,8 @@
  *   EVICT   in order, until one has verified it.
  *   GRANT   in order; good when all that the data passes through granted (they can
  *           drain), and at least one did. What is granted for an epoch without a
- *           deadline is not asked again.
+ *           deadline is not asked again. One that did not grant is offered each later
+ *           grant of the epoch, and not waited for.
  *   REVOKE  all at once; good when each that can drain has drained.
  *   STALE from anyone is the answer: a newer epoch rules there.
  * EVICT and GRANT before all ways have said what they can are refused: or the last of the
@@ -16,7 +17,8 @@
  *
  * A way counts only when verified: one that failed, died or does not answer in time
  * is taken out of what this fence can do, and the daemon hears it (HELLO again). One
- * that died is started again, later each time, and nothing of before is believed of it.
+ * that died is started again, later each time, and nothing of before is believed of it:
+ * in a leadership that goes on it is in force when it has granted that epoch itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,8 +53,9 @@ struct way {
 	pid_t pid;
 	int fd;
 	bool hello, weak, failed; /* failed: by its own word of no use here */
+	bool offered;             /* a grant that nobody waits for */
 	uint32_t can;
-	uint64_t granted;           /* epoch, for those without a deadline */
+	uint64_t granted;           /* epoch */
 	uint64_t born_ms, again_ms; /* again: when to start it, 0 = it lives */
 	uint32_t wait_ms;
 	char name[16];
@@ -71,7 +74,9 @@ static struct {
 	unsigned ways;
 	struct job job[JOBS_MAX];
 	uint32_t evict_ms, grant_ms; /* the daemon waits so long; each way gets its part */
+	uint64_t epoch;              /* granted, until it is revoked or shuts */
 	uint32_t said_can;
+	const char *said_name;
 	bool hello, said_alive, ended;
 	char failure[RF_FENCE_TEXT_BYTES]; /* the last one */
 } chain;
@@ -93,12 +98,16 @@ static uint32_t can_now(void)
 	return can;
 }
 
-/* The first that enforces anything gives its name. */
+/* The first that enforces anything gives its name: of what is led, if something is. */
 static const char *name_now(void)
 {
-	for (unsigned i = 0; i < chain.ways; i++)
-		if (alive(&chain.way[i]) && !chain.way[i].weak && chain.way[i].can)
-			return chain.way[i].name;
+	for (unsigned i = 0; i < chain.ways; i++) {
+		const struct way *w = &chain.way[i];
+
+		if (alive(w) && !w->weak && w->can &&
+		    (!chain.epoch || w->granted == chain.epoch))
+			return w->name;
+	}
 	return "none";
 }
 
@@ -148,10 +157,12 @@ static void hello(void)
 			return;
 		any |= alive(&chain.way[i]);
 	}
-	if (chain.hello && chain.said_can == can_now() && chain.said_alive == any)
+	if (chain.hello && chain.said_can == can_now() && chain.said_alive == any &&
+	    chain.said_name == name_now())
 		return;
 	chain.hello = true;
 	chain.said_can = can_now();
+	chain.said_name = name_now();
 	chain.said_alive = any;
 	if (any)
 		say_can();
@@ -185,6 +196,9 @@ static void finish(struct job *j, enum rf_fence_result result)
 		j->reply.error = 0; /* of a way before the one that did it */
 	else if (!*j->reply.text)
 		rf_reply_text(&j->reply, "no fence of this volume can do that");
+	if (j->request.verb == RF_FENCE_GRANT && result == RF_FENCE_OK)
+		chain.epoch = j->request.epoch;
+	hello();
 	send_daemon(&j->reply);
 	j->request.verb = 0;
 }
@@ -198,6 +212,29 @@ static bool concerns(const struct job *j, const struct way *w)
 	return true;
 }
 
+/* Without those that the data passes through there is no leading; the others had their
+ * turn when the epoch was granted first, and must not hold up its renewals. */
+static bool waits_for(const struct job *j, const struct way *w)
+{
+	return j->request.verb != RF_FENCE_GRANT || j->request.epoch != chain.epoch ||
+	       w->can & (RF_FENCE_CAN_DEADLINE | RF_FENCE_CAN_DRAIN);
+}
+
+static void offer(const struct job *j, struct way *w)
+{
+	if (alive(w) && !w->offered)
+		w->offered = send(w->fd, &j->request, sizeof(j->request),
+				  MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
+/* Verified just now. */
+static void in_force(struct way *w, uint32_t verb, uint64_t epoch)
+{
+	w->weak = false;
+	if (verb == RF_FENCE_GRANT)
+		w->granted = epoch;
+}
+
 /* The data passes through those that can drain: without them there is no leading. Of
  * the others one must have granted; `none` always does. */
 static bool granted(const struct job *j)
@@ -206,8 +243,9 @@ static bool granted(const struct job *j)
 
 	for (unsigned i = 0; i < chain.ways; i++) {
 		const struct way *w = &chain.way[i];
-		bool good =
-			j->answer[i] == GOOD || (alive(w) && w->granted == j->request.epoch);
+		bool good = j->answer[i] == GOOD ||
+			    (alive(w) && !(w->can & RF_FENCE_CAN_DEADLINE) &&
+			     w->granted == j->request.epoch);
 
 		if (!good && w->can & RF_FENCE_CAN_DRAIN)
 			return false;
@@ -235,6 +273,10 @@ static void go_on(struct job *j)
 	for (; j->at < chain.ways; j->at++) {
 		if (!concerns(j, &chain.way[j->at]))
 			continue;
+		if (!waits_for(j, &chain.way[j->at])) {
+			offer(j, &chain.way[j->at]);
+			continue;
+		}
 		if (j->answer[j->at] == GOOD && evict)
 			break;
 		if (j->answer[j->at] == OUT && pass_on(j, j->at)) {
@@ -246,7 +288,6 @@ static void go_on(struct job *j)
 		if (j->answer[j->at] == BAD)
 			chain.way[j->at].weak = chain.way[j->at].can != 0;
 	}
-	hello();
 	if (evict)
 		finish(j, j->at < chain.ways ? RF_FENCE_OK : RF_FENCE_FAILED);
 	else
@@ -287,6 +328,16 @@ static void advance(struct job *j)
 
 /* ---- from the daemon ---- */
 
+static void forget_grants(void)
+{
+	chain.epoch = 0;
+	for (unsigned i = 0; i < chain.ways; i++) {
+		chain.way[i].granted = 0;
+		chain.way[i].offered = false;
+	}
+	hello();
+}
+
 static void begin(const struct rf_fence_request *q)
 {
 	struct job *j = NULL;
@@ -303,8 +354,7 @@ static void begin(const struct rf_fence_request *q)
 	for (unsigned i = 0; i < WAYS_MAX; i++)
 		j->answer[i] = OUT;
 	if (q->verb == RF_FENCE_REVOKE)
-		for (unsigned i = 0; i < chain.ways; i++)
-			chain.way[i].granted = 0;
+		forget_grants();
 	for (unsigned i = 0; i < chain.ways && !in_order(j); i++)
 		pass_on(j, i);
 	if (in_order(j) && !chain.hello) {
@@ -350,8 +400,6 @@ static void answered(struct job *j, unsigned i, const struct rf_fence_reply *r)
 {
 	struct way *w = &chain.way[i];
 
-	if (j->answer[i] != WAITING || r->verb != j->request.verb)
-		return;
 	merge(j, w, r);
 	if (r->result == RF_FENCE_STALE) {
 		j->reply.epoch = r->epoch;
@@ -359,17 +407,34 @@ static void answered(struct job *j, unsigned i, const struct rf_fence_reply *r)
 		return;
 	}
 	j->answer[i] = r->result == RF_FENCE_OK ? GOOD : BAD;
-	if (in_order(j) && r->result == RF_FENCE_OK) {
-		w->weak = false; /* verified just now */
-		if (j->request.verb == RF_FENCE_GRANT && !(w->can & RF_FENCE_CAN_DEADLINE))
-			w->granted = r->epoch;
-	}
+	if (in_order(j) && r->result == RF_FENCE_OK)
+		in_force(w, r->verb, r->epoch);
 	advance(j);
 }
 
+/* To a grant that was only offered, or too late. A newer epoch there ends what is led. */
+static void answered_late(struct way *w, struct rf_fence_reply *r)
+{
+	if (r->verb != RF_FENCE_GRANT)
+		return;
+	w->offered = false;
+	if (r->result == RF_FENCE_OK) {
+		in_force(w, r->verb, r->epoch);
+		hello();
+	} else if (r->result == RF_FENCE_STALE && chain.epoch) {
+		r->verb = 0;
+		r->id = RF_FENCE_SHUT_ID;
+		r->epoch = chain.epoch;
+		send_daemon(r);
+	}
+}
+
+/* Who comes back is said anew, even if that changes nothing of what all of them can: a
+ * daemon that leads grants its epoch again then. */
 static void take_hello(struct way *w, const struct rf_fence_reply *r)
 {
 	w->hello = true;
+	chain.said_name = NULL;
 	w->failed = r->result != RF_FENCE_OK;
 	w->can = w->failed ? 0 : r->can;
 	if (w->failed)
@@ -395,6 +460,7 @@ static void way_died(unsigned i)
 	close(w->fd);
 	w->fd = -1;
 	w->granted = 0;
+	w->offered = false;
 	again_later(w);
 	hello();
 	for (unsigned k = 0; k < JOBS_MAX; k++) {
@@ -408,10 +474,23 @@ static void way_died(unsigned i)
 	}
 }
 
+static struct job *waiting_for(unsigned i, const struct rf_fence_reply *r)
+{
+	for (unsigned k = 0; k < JOBS_MAX; k++) {
+		struct job *j = &chain.job[k];
+
+		if (j->request.verb && j->request.verb == r->verb && j->request.id == r->id &&
+		    j->answer[i] == WAITING)
+			return j;
+	}
+	return NULL;
+}
+
 static void from_way(unsigned i)
 {
 	struct way *w = &chain.way[i];
 	struct rf_fence_reply r;
+	struct job *j;
 	ssize_t n = recv(w->fd, &r, sizeof(r), MSG_DONTWAIT | MSG_TRUNC);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -429,9 +508,11 @@ static void from_way(unsigned i)
 		w->granted = 0;
 		send_daemon(&r); /* shut by itself */
 	} else {
-		for (unsigned k = 0; k < JOBS_MAX; k++)
-			if (chain.job[k].request.verb && chain.job[k].request.id == r.id)
-				answered(&chain.job[k], i, &r);
+		j = waiting_for(i, &r);
+		if (j)
+			answered(j, i, &r);
+		else
+			answered_late(w, &r);
 	}
 }
 

@@ -344,6 +344,7 @@ static void note(struct rf_core *c, const struct rf_event *e)
 		if (v) {
 			v->can = e->can.can;
 			v->abstains = e->can.abstains;
+			rf_lease_fence_said(c, v);
 		}
 		break;
 	}

@@ -37,11 +37,13 @@ static void grant(struct rf_core *c, struct volume *v)
 
 	if (l->granting || l->sent_ns >= l->deadline_ns || l->deadline_ns <= c->now)
 		return;
-	/* a fence without deadlines is told once; §7 aborted needs no lease */
-	if (l->opened && !(v->can & RF_FENCE_CAN_DEADLINE))
+	/* a fence without deadlines is told once (§7 aborted needs no lease), and once more
+	 * when it was away: what it was told it has forgotten */
+	if (l->opened && !(v->can & RF_FENCE_CAN_DEADLINE) && (!l->again || !v->can))
 		return;
 	rf_assert(rf_renewing(v) && l->deadline_ns <= c->now + c->lease_ns);
 	l->granting = true;
+	l->again = false;
 	l->sent_ns = l->deadline_ns;
 	rf_emit_fence(c, RF_DO_GRANT, v, l->deadline_ns);
 }
@@ -106,6 +108,16 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 	extend(c, v, op->counts_ns);
 }
 
+/* It says what it can do: perhaps it died, and another one is in its place. */
+void rf_lease_fence_said(struct rf_core *c, struct volume *v)
+{
+	if (!rf_renewing(v))
+		return;
+	v->lease.again = true;
+	v->lease.sent_ns = 0;
+	grant(c, v);
+}
+
 void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result)
 {
 	struct lease *l = &v->lease;
@@ -128,6 +140,7 @@ void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 		if (!l->opened)
 			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
 		l->sent_ns = 0; /* an open gate runs out by itself; try at the next renewal */
+		l->again = true;
 	}
 }
 

@@ -147,6 +147,7 @@ struct lease {
 	uint64_t deadline_ns;              /* 0 = none yet */
 	uint64_t sent_ns;                  /* deadline last granted to the fence */
 	bool granting, opened, held_said;
+	bool again; /* also a fence without deadlines must be told */
 	int64_t margin_min_ns;
 };
 
@@ -454,6 +455,7 @@ static inline bool rf_owning(const struct volume *v) /* the epoch is mine, and n
 void rf_lease_open(struct rf_core *c, struct volume *v);
 void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 		      const uint8_t *region);
+void rf_lease_fence_said(struct rf_core *c, struct volume *v);
 void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint32_t result);
 void rf_lease_advance(struct rf_core *c, struct volume *v);
 

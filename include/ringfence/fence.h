@@ -100,8 +100,8 @@ struct rf_fence_reply {
 	__u64 admitted;  /* STATUS: writes admitted, */
 	__u64 refused;   /* and refused, since the fencer started */
 	__u64 refused_by[RF_FENCE_REFUSED_COUNT]; /* of these, by enum rf_fence_refusal */
-	char driver[16];
-	char text[RF_FENCE_TEXT_BYTES]; /* for people; NUL-terminated */
+	char driver[16];                          /* HELLO: which one is in force, of a chain */
+	char text[RF_FENCE_TEXT_BYTES];           /* for people; NUL-terminated */
 };
 
 _Static_assert(sizeof(struct rf_fence_request) == 48, "request");

@@ -23,6 +23,27 @@ lab_target
 lab_work
 
 first=$LAB_LEADER
+grants() {
+	tool "$first" metrics | awk '/^ringfence_fence_operations_total.*(verb|way)="grant".*result="ok"/ { n += $NF } END { print n + 0 }'
+}
+
+# It is started again while the leadership goes on, and told of it: it can shut the gate.
+before=$(grants)
+kill -KILL "$(fencer_of "${LAB_DAEMON[$first]}")"
+must 8 "another fencer is started" lab_said "$first" 'fencer .*was started again'
+told() { [ "$(grants)" -gt "$before" ]; }
+must 8 "and is told what is led" told
+expect "who led leads on" lab_leads "$first"
+line=$(lab_lines "$first")
+mark=$(lab_mark)
+tool "$first" resign "$LAB_VOLUME" >/dev/null 2>&1
+must 8 "the gate that it did not open is shut" lab_said_since "$first" "$line" ' closed '
+must 8 "somebody writes" lab_wrote_since "$mark"
+expect "nothing was left undrained" eval '! lab_said "$first" " undrained "'
+must 8 "somebody leads" lab_led
+first=$LAB_LEADER
+
+# It dies, and the leadership has to end before another one is there.
 fencer=$(fencer_of "${LAB_DAEMON[$first]}")
 expect "the leader has a fencer" [ -n "$fencer" ]
 kill -KILL "$fencer"

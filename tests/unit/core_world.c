@@ -8,7 +8,7 @@
 
 void forget(struct world *w)
 {
-	w->revokes = w->cancels = w->halts = w->writes = w->lost_hooks = 0;
+	w->grants = w->revokes = w->cancels = w->halts = w->writes = w->lost_hooks = 0;
 	memset(w->said, 0, sizeof(w->said));
 }
 
@@ -40,6 +40,9 @@ static void take(struct world *w, const struct rf_effect *e)
 		push(w->fence, &w->fences, e);
 		break;
 	case RF_DO_GRANT:
+		w->grants++;
+		push(w->fence, &w->fences, e);
+		break;
 	case RF_DO_EVICT:
 		push(w->fence, &w->fences, e);
 		break;

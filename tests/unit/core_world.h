@@ -25,7 +25,7 @@ struct world {
 	uint32_t grant_result, revoke_result;
 	int write_status; /* of the next write; such a write does not reach the disk */
 	/* heard since forget() */
-	uint32_t revokes, cancels, halts, writes, halt_reason, lost_hooks;
+	uint32_t grants, revokes, cancels, halts, writes, halt_reason, lost_hooks;
 	bool said[RF_SAY_COUNT];
 };
 

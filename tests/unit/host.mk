@@ -21,4 +21,5 @@ $(eval $(call rf_test,hooks,\
 	tests/unit/test_hooks.c \
 	daemon/io/hooks.c daemon/io/hooks_job.c daemon/io/hooks_keeper.c \
 	daemon/io/hooks_runner.c daemon/io/hooks_script.c daemon/io/tree.c,,))
+$(eval $(call rf_test,status,tests/unit/test_status.c tests/unit/support.c daemon/status.c,librf-core librf-format,))
 $(eval $(call rf_test,library,tests/unit/test_library.c,libringfence,))

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +35,11 @@ static uint64_t next_id;
 
 /* driver=CHARACTER: e evicts, g gates, n nothing; then letters of what it does not do:
  * E evict, G grant, R revoke fail; S stale; D dies, H hangs at a grant; F fails;
- * W drains for longer than another way would be waited for; L is late to say hello. */
+ * W drains for longer than another way would be waited for; L is late to say hello;
+ * O refuses its first grant only, P, too, and finds a newer epoch at the next. */
 static uint32_t result_of(const char *how, const struct rf_fence_request *q)
 {
+	static unsigned grants;
 	char letter = q->verb == RF_FENCE_EVICT    ? 'E'
 		      : q->verb == RF_FENCE_GRANT  ? 'G'
 		      : q->verb == RF_FENCE_REVOKE ? 'R'
@@ -44,6 +47,10 @@ static uint32_t result_of(const char *how, const struct rf_fence_request *q)
 
 	if (strchr(how, 'S'))
 		return RF_FENCE_STALE;
+	if (letter == 'G' && strpbrk(how, "OP"))
+		return !grants++          ? RF_FENCE_FAILED
+		       : strchr(how, 'P') ? RF_FENCE_STALE
+					  : RF_FENCE_OK;
 	return strchr(how, letter) ? RF_FENCE_FAILED : RF_FENCE_OK;
 }
 
@@ -322,6 +329,67 @@ static void one_dies(void **state)
 	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
 }
 
+static struct rf_fence_reply until_said(uint32_t can, const char *driver)
+{
+	struct rf_fence_reply r;
+
+	do
+		r = receive();
+	while (r.verb || r.can != can || strcmp(r.driver, driver) != 0);
+	return r;
+}
+
+/* Who refused an epoch is offered it again, is not waited for, and counts once it granted. */
+static void taken_later(void **state)
+{
+	bool granted = false, said = false;
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS | GATES, "eO", "g", NULL);
+	assert_int_equal(result(RF_FENCE_EVICT, 5), RF_FENCE_OK);
+	assert_string_equal(ask(RF_FENCE_GRANT, 5).driver, "g");
+	request(RF_FENCE_GRANT, 5);
+	while (!granted || !said) { /* in any order */
+		r = receive();
+		granted |= r.verb == RF_FENCE_GRANT && r.result == RF_FENCE_OK;
+		said |= !r.verb && r.can == (EVICTS | GATES) && !strcmp(r.driver, "eO");
+	}
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+}
+
+static void a_newer_epoch_is_found_later(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS | GATES, "eP", "g", NULL);
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_OK);
+	request(RF_FENCE_GRANT, 5);
+	do
+		r = receive();
+	while (r.verb || r.id != RF_FENCE_SHUT_ID);
+	assert_int_equal(r.epoch, 5);
+	assert_int_equal(r.result, RF_FENCE_STALE);
+}
+
+/* Started again, it can do what it could, but what is led now it does not hold; said even
+ * if another way can do the same. */
+static void back_without_a_part(void **state)
+{
+	(void)state;
+	start(EVICTS, "eD", "n", NULL);
+	assert_string_equal(ask(RF_FENCE_GRANT, 5).driver, "none");
+	until_said(EVICTS, "none");
+	request(RF_FENCE_REVOKE, 5);
+	until_said(EVICTS, "eD"); /* what the next one would be held by */
+	end(NULL);
+	start(EVICTS, "eD", "e", NULL);
+	request(RF_FENCE_GRANT, 5);
+	until_said(EVICTS, "e"); /* dead */
+	until_said(EVICTS, "e"); /* and back */
+}
+
 /* Started again, it is one of those that count, until it dies again; and later each time. */
 static void the_dead_come_back(void **state)
 {
@@ -341,6 +409,7 @@ static void the_dead_come_back(void **state)
 		r = receive();
 		assert_int_equal(r.verb, RF_FENCE_EVICT);
 		assert_int_equal(r.result, RF_FENCE_OK);
+		assert_string_equal(r.driver, "g");
 	}
 }
 
@@ -411,6 +480,8 @@ static void one_hangs(void **state)
 	r = ask(RF_FENCE_GRANT, 5);
 	assert_int_equal(r.result, RF_FENCE_OK);
 	assert_int_equal(r.can, GATES);
+	assert_string_equal(r.text, "eH does not answer");
+	assert_string_equal(ask(RF_FENCE_GRANT, 5).text, "g: served 2");
 	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
 }
 
@@ -429,6 +500,9 @@ int main(int argc, char **argv)
 		TEST(drained_by_the_gate),
 		TEST(not_drained),
 		TEST(one_dies),
+		TEST(taken_later),
+		TEST(a_newer_epoch_is_found_later),
+		TEST(back_without_a_part),
 		TEST(the_dead_come_back),
 		TEST(one_hangs),
 		cmocka_unit_test(bad_patience),

@@ -144,6 +144,39 @@ static void what_a_fencer_can_is_taken_over(void **state)
 	assert_int_equal(v.can, RF_FENCE_CAN_DRAIN);
 }
 
+static uint32_t grants_while(struct world *w, uint32_t steps)
+{
+	for (uint32_t i = 0; i < steps; i++)
+		go_on(w);
+	return w->grants;
+}
+
+/* A fence without deadlines is told once. One that was away has forgotten it: told again,
+ * until it has heard it; one that is dead is not asked. */
+static void a_fence_that_was_away_is_told_again(void **state)
+{
+	struct world *w = *state;
+	struct rf_event e = {.kind = RF_EV_CAN, .can = {.can = RF_FENCE_CAN_EVICT}};
+
+	step(w, &e);
+	grants_while(w, 200);
+	forget(w);
+	assert_int_equal(grants_while(w, 200), 0);
+	e.can.can = 0;
+	step(w, &e);
+	assert_int_equal(grants_while(w, 200), 0);
+	e.can.can = RF_FENCE_CAN_EVICT;
+	w->grant_result = RF_FENCE_FAILED;
+	step(w, &e);
+	until_said(w, RF_SAY_GATE_FAILED);
+	step(w, &e); /* and again, while it is being told */
+	w->grant_result = RF_FENCE_OK;
+	assert_in_range(grants_while(w, 200), 2, 4);
+	forget(w);
+	assert_int_equal(grants_while(w, 200), 0);
+	assert_int_equal(role(w), RF_ROLE_ACTIVE);
+}
+
 /* Answers that belong to nothing: another epoch, another volume, another hook. */
 static void answers_to_nothing_change_nothing(void **state)
 {
@@ -398,6 +431,7 @@ int main(void)
 		TEST(a_failed_grant_is_told),
 		TEST(a_bad_check_shows_and_keeps_from_campaigning),
 		TEST(what_a_fencer_can_is_taken_over),
+		TEST(a_fence_that_was_away_is_told_again),
 		TEST(answers_to_nothing_change_nothing),
 		TEST(failed_writes_are_survived),
 		TEST(a_drain_is_tried_until_it_is_done),

@@ -76,6 +76,11 @@ path_checker() {
 path() { # offline|running DISK
 	echo "$1" >"/sys/block/${2#/dev/}/device/state"
 }
+fencer_of() { # DRIVER DEVICE: its process
+	for p in $(whole); do
+		tr '\0' ' ' <"/proc/$p/cmdline" | grep -q "^[^ ]*ringfence-fencer $1 .*device=$2 " && echo "$p"
+	done
+}
 writers() ( # what they say is no part of the answer
 	exec >&9 2>&9 8>&-
 	rfsan /dev/mapper/mp $node vol0 10 $((3 - node)) &
