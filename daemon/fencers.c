@@ -243,8 +243,7 @@ void rf_fencers_died(struct daemon *d, uint32_t volume)
 	if (f->helper.fd < 0) {
 		rf_log(RF_LOG_ERR,
 		       "fencer volume=%s: died, and so did who would start it again: nothing "
-		       "can "
-		       "be granted, revoked or evicted; restart ringfenced",
+		       "can be granted, revoked or evicted; restart ringfenced",
 		       name);
 		return;
 	}

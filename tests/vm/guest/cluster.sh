@@ -30,15 +30,7 @@ for i in 1 2 3; do
 	ip -n n$i link set eth0 up
 	ip -n n$i link set lo up
 	echo "0 1048576 linear /dev/ram0 0" | dmsetup create low$i && dmsetup mknodes low$i
-	cat >/tmp/rf/$i.conf <<-END
-		[cluster]
-		name = vm
-		node-id = $i
-		[network]
-		interface = eth0
-		multicast = 239.255.74.11
-		[auth]
-		key-file = /tmp/rf/key
+	node_conf vm $i eth0 /tmp/rf/key >/tmp/rf/$i.conf <<-END
 		[volume vol0]
 		device = /dev/mapper/low$i
 		area = /dev/mapper/low$i

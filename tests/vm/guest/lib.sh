@@ -102,6 +102,22 @@ timing() {
 	done
 }
 
+# node_conf CLUSTER NODE INTERFACE KEY-FILE: the configuration of a daemon, with what stands
+# on standard input as the rest of it.
+node_conf() {
+	cat <<-END
+		[cluster]
+		name = $1
+		node-id = $2
+		[network]
+		interface = $3
+		multicast = 239.255.74.11
+		[auth]
+		key-file = $4
+	END
+	cat
+}
+
 # together SCRIPT...: several in one boot, each on fresh disks.
 together() {
 	for script in "$@"; do

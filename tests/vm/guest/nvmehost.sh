@@ -23,15 +23,7 @@ space() { # NUMBER: by what the target calls it; the names are given in any orde
 	return 1
 }
 until_true 20000 space 1 >/dev/null && until_true 20000 space 2 >/dev/null || not_ok "no namespaces"
-cat >/tmp/node.conf <<-END
-	[cluster]
-	name = san
-	node-id = $node
-	[network]
-	interface = eth0
-	multicast = 239.255.74.11
-	[auth]
-	key-file = /test/key
+node_conf san $node eth0 /test/key >/tmp/node.conf <<-END
 	[volume vol0]
 	device = $(space 1)
 	area = $(space 2)

@@ -34,15 +34,7 @@ echo "0 $(blockdev --getsz "$path_a") multipath 0 0 1 1 round-robin 0 2 1 $(numb
 	dmsetup create -u mpath-rf mp && dmsetup mknodes mp
 echo "0 $(blockdev --getsz "$(disk_at 2)") linear $(disk_at 2) 0" | dmsetup create low && dmsetup mknodes low
 
-cat >/tmp/node.conf <<-END
-	[cluster]
-	name = san
-	node-id = $node
-	[network]
-	interface = eth0
-	multicast = 239.255.74.11
-	[auth]
-	key-file = /test/key
+node_conf san $node eth0 /test/key >/tmp/node.conf <<-END
 	[volume vol0]
 	device = /dev/mapper/mp
 	area = $quorum

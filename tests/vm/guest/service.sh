@@ -9,15 +9,7 @@ for m in virtio_pci virtio_blk i6300esb; do modprobe $m; done
 until_true 5000 test -b /dev/vda || not_ok "no disk"
 until_true 5000 test -c /dev/watchdog0 || not_ok "no watchdog"
 /bin/ip link set lo up
-cat >/etc/ringfence/ringfence.conf <<-END
-	[cluster]
-	name = vm
-	node-id = 1
-	[network]
-	interface = lo
-	multicast = 239.255.74.11
-	[auth]
-	key-file = /etc/ringfence/key
+node_conf vm 1 lo /etc/ringfence/key >/etc/ringfence/ringfence.conf <<-END
 	[volume vol0]
 	device = /dev/vda
 	fence = gate

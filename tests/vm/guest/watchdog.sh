@@ -13,15 +13,7 @@ mount -t ext4 /dev/vdb /var/lib/ringfence || not_ok "no place for the record"
 echo "0 $(blockdev --getsz /dev/vda) linear /dev/vda 0" | dmsetup create low && dmsetup mknodes low
 
 conf() { # MODE DEVICE
-	cat >/tmp/node.conf <<-END
-		[cluster]
-		name = vm
-		node-id = 1
-		[network]
-		interface = lo
-		multicast = 239.255.74.11
-		[auth]
-		key-file = /test/key
+	node_conf vm 1 lo /test/key >/tmp/node.conf <<-END
 		[volume vol0]
 		device = /dev/mapper/low
 		area = /dev/vda
