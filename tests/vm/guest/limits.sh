@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
-# What a gate says that it can do is what dm-linear says over the same device; and
-# requests that may not wait.
+# What a gate says that it can do is what dm-linear says over the same device; requests
+# that may not wait; integrity data; and a zoned device, which is refused.
 . ./lib.sh
 load_module
 modprobe loop
@@ -13,7 +13,7 @@ own 5
 # before 6.10 say then that it knows FUA, which the device below makes a flush of.
 queue() {
 	dir=/sys/block/$(dmsetup info -c --noheadings -o blkdevname "$1")/queue
-	(cd "$dir" && grep -s "" ./*) | grep -Ev "^./(${2:-fua}):"
+	(cd "$dir" && grep -s "" ./* ../integrity/*) | grep -Ev "^./(${2:-fua}):"
 	/bin/blockdev --getss --getpbsz --getiomin --getioopt --getalignoff --getmaxsect "/dev/mapper/$1" # not busybox's
 }
 as_linear() { # NAME [WHAT-IS-LEFT-OUT]
@@ -51,4 +51,32 @@ is "holding does not hold what may not wait" EAGAIN "$(io nowait 0 8)"
 is "none is held" 0 "$(field held)"
 drop_gate
 losetup -d /dev/loop0
+
+# Not every kernel has these; those of Debian do.
+brings() { # MODULE PARAMETERS: sets DATA, to the device that was not there before
+	printf '%s\n' /sys/block/* >/tmp/blocks
+	if ! modprobe "$@" 2>/tmp/modprobe; then
+		case $(uname -r) in *-amd64) not_ok "no $1: $(cat /tmp/modprobe)" ;; *) echo "# no $1 in this kernel" ;; esac
+		return 1
+	fi
+	until_true 10000 there || { not_ok "$1 brings no device"; return 1; }
+	DATA=/dev/$(basename "$(there)")
+}
+there() { printf '%s\n' /sys/block/* | grep -vxf /tmp/blocks; }
+modprobe sd_mod
+if brings scsi_debug dif=1 dix=1 dev_size_mb=80 delay=0; then
+	as_linear "integrity data"
+	is "integrity data: the profile is the device's" T10-DIF-TYPE1-CRC "$(queue vol | sed -n 's/.*integrity.format://p')"
+	is "integrity data: grant" ok "$(grant 5 1900)"
+	is "integrity data: a write is done" ok "$(io write 0 9)"
+	is "integrity data: and reads back" ok "$(io read 0 9)"
+	drop_gate
+	rmmod scsi_debug
+fi
+if brings null_blk nr_devices=1 zoned=1 memory_backed=1 gb=1 zone_size=64; then
+	make_gate 2>/tmp/zoned && not_ok "a zoned device: taken" || ok "a zoned device: refused"
+	dmesg | tail -n 5 | grep -qi zone && ok "a zoned device: and the log says why" || { not_ok "a zoned device: no word in the log"; cat /tmp/zoned; }
+	dmsetup remove --retry vol 2>/dev/null
+	rmmod null_blk
+fi
 unload_module
