@@ -56,12 +56,14 @@ checks_are() { [ "$(field checks)" -ge "$1" ]; }
 # more_checks N: the gate has read the claim region N times more.
 more_checks() { until_true 10000 checks_are $(($(field checks) + $1)); }
 # renew_while SECONDS EPOCH MS COMMAND...: a daemon that asks for more ten times a second,
-# whatever it is told, while COMMAND is true, and no longer than that.
+# whatever it is told, while COMMAND is true, and no longer than that. What it was told
+# is in /tmp/renewals.
 renew_while() {
 	local end=$(($(uptime_cs) + $1 * SLOW * 100)) epoch=$2 ms=$3
 	shift 3
+	: >/tmp/renewals
 	while "$@" && [ "$(uptime_cs)" -lt $end ]; do
-		grant $epoch $ms >/dev/null
+		echo "$(uptime_cs) $(grant $epoch $ms)" >>/tmp/renewals
 		usleep 100000
 	done
 }

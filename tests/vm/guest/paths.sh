@@ -26,7 +26,7 @@ renew_off() {
 	wait $renewer
 }
 stays_open() { # NAME
-	more_checks 4 && [ "$(field state)" = open ] && ok "$1" || { not_ok "$1"; dmsetup status vol; }
+	more_checks 4 && [ "$(field state)" = open ] && ok "$1" || { not_ok "$1"; dmsetup status vol; uptime_cs; tail -n 20 /tmp/renewals; }
 }
 
 region format
