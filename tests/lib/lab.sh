@@ -506,7 +506,7 @@ lab_end_writers() {
 
 # true when a node says that this other one leads.
 lab_knows() {
-	tool "$1" leader "$LAB_VOLUME" | grep -q "\b$2\b"
+	tool "$1" leader "$LAB_VOLUME" | grep -q "^node $2 "
 }
 
 # The moment, for lab_wrote_since.

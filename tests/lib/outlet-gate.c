@@ -9,56 +9,45 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dm-ioctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "outlet.h"
 
-#define DIRECTORY "/dev/mapper/"
-
 struct outlet {
-	int fd, control;
-	const char *name;
+	int fd;
+	struct dm dm;
 	bool shut;
 };
 
 const bool outlet_lets_return = false;
 
-static bool is_shut(const struct outlet *o)
+static bool is_shut(struct outlet *o)
 {
-	union {
-		struct dm_ioctl io;
-		char bytes[4096];
-	} dm = {.io = {.version = {DM_VERSION_MAJOR},
-		       .data_size = sizeof(dm),
-		       .data_start = sizeof(struct dm_ioctl)}};
-	const char *words = dm.bytes + sizeof(dm.io) + sizeof(struct dm_target_spec);
+	const char *words;
 
-	snprintf(dm.io.name, sizeof(dm.io.name), "%s", o->name);
-	return ioctl(o->control, DM_TABLE_STATUS, &dm) == 0 &&
+	return dm_status(&o->dm, &words) == 0 &&
 	       (!strncmp(words, "state=shut ", 11) || !strncmp(words, "state=draining ", 15));
 }
 
 struct outlet *outlet_open(const struct outlet_spec *spec)
 {
 	struct outlet *o = calloc(1, sizeof(*o));
+	int r;
 
 	if (!o)
 		return NULL;
-	o->name = spec->to +
-		  (strncmp(spec->to, DIRECTORY, strlen(DIRECTORY)) ? 0 : strlen(DIRECTORY));
-	o->control = open(DIRECTORY "control", O_RDWR | O_CLOEXEC);
+	r = dm_open(&o->dm, spec->to);
 	o->fd = open(spec->to, O_WRONLY | O_DIRECT | O_CLOEXEC);
-	if (o->fd >= 0 && o->control >= 0) {
+	if (o->fd >= 0 && !r) {
 		o->shut = is_shut(o);
 		return o;
 	}
 	fprintf(stderr, "rf-writer: node %u epoch %llu: %s: %s\n", spec->conn.node,
-		(unsigned long long)spec->conn.epoch, spec->to, strerror(errno));
+		(unsigned long long)spec->conn.epoch, spec->to, strerror(r ? -r : errno));
 	outlet_close(o);
 	return NULL;
 }
@@ -77,7 +66,6 @@ void outlet_close(struct outlet *o)
 {
 	if (o->fd >= 0)
 		close(o->fd);
-	if (o->control >= 0)
-		close(o->control);
+	dm_close(&o->dm);
 	free(o);
 }

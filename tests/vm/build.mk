@@ -24,17 +24,17 @@ CHECK_LEVELS += check-vm-quick
 
 # Static: they run in the machines, too.
 vm_bin := $(addprefix $(B)/vm-bin/,rfvm rfcycles rfsan rf-writer rf-check rf-gap rf-mark)
-$(B)/vm-bin/rfvm: tests/vm/helper.c $(B)/lib/librf-format.a
-$(B)/vm-bin/rfcycles: tests/vm/cycles.c
+$(B)/vm-bin/rfvm: tests/vm/helper.c tests/lib/dm.c $(B)/lib/librf-format.a
+$(B)/vm-bin/rfcycles: tests/vm/cycles.c tests/lib/dm.c
 $(B)/vm-bin/rfsan: tests/vm/san.c
-$(B)/vm-bin/rf-writer: tests/lib/writer.c tests/lib/outlet-gate.c $(B)/lib/librf-format.a
+$(B)/vm-bin/rf-writer: tests/lib/writer.c tests/lib/outlet-gate.c tests/lib/dm.c $(B)/lib/librf-format.a
 $(B)/vm-bin/rf-check: tests/lib/check.c tests/lib/medium.c $(B)/lib/librf-format.a
 $(B)/vm-bin/rf-gap: tests/lib/gap.c $(B)/lib/librf-format.a
 $(B)/vm-bin/rf-mark: tests/lib/mark.c
-$(vm_bin):
+$(vm_bin): $(wildcard tests/lib/*.h)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	@$(CC) $(RF_CPPFLAGS) -std=gnu11 -O2 $(WARN) -static -o $@ $^
+	@$(CC) $(RF_CPPFLAGS) -Itests/lib -std=gnu11 -O2 $(WARN) -static -o $@ $(filter-out %.h,$^)
 
 vm_programs := $(addprefix $(B)/bin/,ringfenced ringfence ringfence-fencer)
 

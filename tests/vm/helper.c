@@ -8,7 +8,7 @@
  *   rfvm ballot DEV OFFSET NODE INSTANCE BAL
  *   rfvm spoil DEV OFFSET INDEX             make a record unreadable
  *   rfvm io DEV KIND OFFSET [BYTE]          one request: write nowait flush zero discard
- *                                           secure read sgio; prints ok or the errno
+ *                                           read sgio; prints ok or the errno
  *   rfvm sectors LOOP BYTES                 of a loop device, from now on
  *   rfvm area DEV LEASE_MS                  a whole area at the head, data from 1 MiB on; its
  *                                           claim region at 32 KiB
@@ -19,6 +19,11 @@
  *                                           a gate, for a minute at most
  *   rfvm pace DEV COUNT                     ns for one 4 KiB direct write, the least of 9 runs
  *                                           of COUNT writes each
+ *   rfvm renew NAME EPOCH LIFE MS EVERY_MS SECONDS
+ *                                           asks the gate for MS more again and again,
+ *                                           whatever it is told, until TERM, the end of
+ *                                           who started it, or for SECONDS; a line each
+ *                                           time: boot clock in 1/100 s, ok or why not
  *   rfvm storm DEV SECONDS                  writes as fast as it can; prints the boot
  *                                           clock of the last success and the first failure
  *
@@ -30,17 +35,20 @@
 #include <linux/loop.h>
 #include <linux/netlink.h>
 #include <scsi/sg.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "format/codec.h"
 #include "ringfence/fence.h"
 
@@ -160,8 +168,6 @@ static int io(const char *dev, const char *kind, uint64_t at, int byte)
 		ok = ioctl(fd, BLKZEROOUT, range) == 0;
 	else if (!strcmp(kind, "discard"))
 		ok = ioctl(fd, BLKDISCARD, range) == 0;
-	else if (!strcmp(kind, "secure"))
-		ok = ioctl(fd, BLKSECDISCARD, range) == 0;
 	else if (!strcmp(kind, "sgio"))
 		ok = sgio(fd) == 0;
 	else
@@ -195,6 +201,31 @@ static int storm(const char *dev, uint64_t seconds)
 	printf("%llu %llu %llu\n", (unsigned long long)last, (unsigned long long)first,
 	       (unsigned long long)count);
 	return 0;
+}
+
+/* A daemon in little. One process, which a busy machine does not have to start anew for
+ * each renewal. */
+static int renew(char **word)
+{
+	struct timespec every = {.tv_nsec = (long)number(word[4]) * 1000000};
+	uint64_t end = clock_ns() + number(word[5]) * 1000000000u;
+	struct dm gate;
+	int r = dm_open(&gate, word[0]);
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (; !r && clock_ns() < end; nanosleep(&every, NULL)) {
+		char text[96];
+		int said;
+
+		snprintf(text, sizeof(text), "grant %s %llu %s", word[1],
+			 (unsigned long long)(clock_ns() + number(word[3]) * 1000000u),
+			 word[2]);
+		said = dm_message(&gate, text, NULL);
+		printf("%llu %s\n", (unsigned long long)(clock_ns() / 10000000u),
+		       said ? strerror(-said) : "ok");
+	}
+	return r != 0;
 }
 
 static const char *word_of(const char *text, const char *end, const char *key)
@@ -390,6 +421,8 @@ int main(int argc, char **argv)
 		return sectors(dev, at);
 	if (!strcmp(verb, "pace") && argc == 4)
 		return pace(dev, at);
+	if (!strcmp(verb, "renew") && argc == 8)
+		return renew(argv + 2);
 	if (!strcmp(verb, "storm") && argc == 4)
 		return storm(dev, at);
 	fprintf(stderr, "rfvm: see the head of tests/vm/helper.c\n");

@@ -17,7 +17,6 @@ is "table is what was given" "$(table 6000 | sed 's,/dev/ram0,1:0,g; s,/dev/loop
 for kind in write flush zero discard; do
 	is "closed refuses $kind" ENODEV "$(io $kind 0 1)"
 done
-is "closed refuses secure erase" EOPNOTSUPP "$(io secure 0)"
 is "closed refuses passthrough" ENOTTY "$(io sgio 0)"
 is "closed lets reads pass" ok "$(io read 0)"
 

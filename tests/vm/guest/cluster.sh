@@ -7,7 +7,7 @@
 # disk and logs must agree (tests/lib/check.c); there is one clock here.
 . ./lib.sh
 load_module
-[ -x /bin/ringfenced ] && [ -x /bin/ip ] || { echo "skip cluster: no ringfenced or ip in this image"; exit 0; }
+[ -x /bin/ringfenced ] && [ -x /bin/ip ] || { skip "cluster: no ringfenced or ip in this image"; exit 0; }
 ip() { /bin/ip "$@"; } # busybox would take its own
 modprobe veth
 modprobe bridge
@@ -136,7 +136,7 @@ inject() {
 agreed() {
 	find_leader || return 1
 	for i in 1 2 3; do
-		timeout $((2 * SLOW)) ringfence --socket /tmp/rf/$i.sock leader vol0 2>/dev/null | grep -q "\b$leader\b" || return 1
+		timeout $((2 * SLOW)) ringfence --socket /tmp/rf/$i.sock leader vol0 2>/dev/null | grep -q "^node $leader " || return 1
 	done
 }
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
 # limit: 900
-# Many instances, one after the other, under load: grant, expire or revoke or
-# supersede, reload. Nothing may leak, hang, or let a write through when shut.
+# Many instances, one after the other, under load: grant, expire or revoke, reload.
+# Nothing may leak, hang, or let a write through when shut.
 . ./lib.sh
 load_module
 region format

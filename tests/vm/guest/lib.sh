@@ -14,7 +14,9 @@ REGION=8
 SLOW=$(sed -n 's/.*rf.slow=\([0-9]*\).*/\1/p' /proc/cmdline)
 SLOW=${SLOW:-1}
 
-ok() { echo "ok $*"; }
+# Whoever says neither has checked nothing (together).
+ok() { echo "ok $*" && : >/tmp/checked; }
+skip() { echo "skip $*" && : >/tmp/checked; }
 not_ok() { echo "not ok $*"; }
 
 # is NAME EXPECTED GOT
@@ -55,17 +57,25 @@ state_is() { [ "$(field state)" = "$1" ]; }
 checks_are() { [ "$(field checks)" -ge "$1" ]; }
 # more_checks N: the gate has read the claim region N times more.
 more_checks() { until_true 10000 checks_are $(($(field checks) + $1)); }
-# renew_while SECONDS EPOCH MS COMMAND...: a daemon that asks for more ten times a second,
-# whatever it is told, while COMMAND is true, and no longer than that. What it was told
-# is in /tmp/renewals.
+# renew_on EPOCH MS [SECONDS]: a daemon that asks for more ten times a second, whatever it is
+# told, until renew_off, but no longer than that. What it was told is in /tmp/renewals.
+renew_on() {
+	rfvm renew vol $1 $LIFE $(($2 * SLOW)) 100 $((${3:-120} * SLOW)) >/tmp/renewals &
+	renewer=$!
+}
+renew_off() {
+	[ -n "$renewer" ] || return 0
+	kill $renewer 2>/dev/null
+	wait $renewer 2>/dev/null
+	renewer=
+}
+# renew_while SECONDS EPOCH MS COMMAND...: that, while COMMAND is true.
 renew_while() {
-	local end=$(($(uptime_cs) + $1 * SLOW * 100)) epoch=$2 ms=$3
+	local end=$(($(uptime_cs) + $1 * SLOW * 100))
+	renew_on $2 $3 $1
 	shift 3
-	: >/tmp/renewals
-	while "$@" && [ "$(uptime_cs)" -lt $end ]; do
-		echo "$(uptime_cs) $(grant $epoch $ms)" >>/tmp/renewals
-		usleep 100000
-	done
+	while "$@" && [ "$(uptime_cs)" -lt $end ]; do usleep 100000; done
+	renew_off
 }
 region() { local verb=$1; shift; rfvm "$verb" /dev/ram0 $((REGION * 512)) "$@"; }
 io() { rfvm io "$DEV" "$@"; }
@@ -124,7 +134,9 @@ node_conf() {
 together() {
 	for script in "$@"; do
 		echo "# $script began after $(($(uptime_cs) / 100)) s"
-		sh "./$script.sh"
+		rm -f /tmp/checked
+		sh "./$script.sh" || not_ok "$script ended with $?"
+		[ -e /tmp/checked ] || not_ok "$script checked nothing"
 		rmmod brd && modprobe brd rd_nr=5 rd_size=524288 max_part=0 || not_ok "the RAM disks are still in use after $script"
 	done
 }

@@ -29,7 +29,7 @@ begin() {
 	daemon=$!
 }
 tool() { ringfence --socket /run/rf.sock "$@"; }
-leads() { timeout 2 ringfence --socket /run/rf.sock is-leader vol0 >/dev/null 2>&1; }
+leads() { timeout $((2 * SLOW)) ringfence --socket /run/rf.sock is-leader vol0 >/dev/null 2>&1; }
 said() { grep -q "$1" /tmp/log; }
 gone() { ! kill -0 $daemon 2>/dev/null; }
 writes() { [ "$(field admitted)" -gt 0 ]; }
@@ -79,7 +79,8 @@ first() {
 	tool resign --wait 0 vol0 >/dev/null 2>&1
 	until_true 20000 said "did not drain within" && ok "the drain does not end, and it says so" ||
 		{ not_ok "it drained?"; tail -n 5 /tmp/log; }
-	tool status | grep -q "about to be reset" && ok "status says that a reset comes"
+	tool status | grep -q "about to be reset" && ok "status says that a reset comes" ||
+		{ not_ok "status does not say that a reset comes"; tool status; }
 	cat /var/lib/ringfence/watchdog
 	echo "# waiting for the reset"
 	sleep 120 # ends before that, or the test fails
