@@ -48,7 +48,8 @@ E2E_TESTS := \
 	tests/e2e/answers.sh \
 	tests/e2e/tune.sh \
 	tests/e2e/doctor.sh \
-	tests/e2e/ocf.sh
+	tests/e2e/ocf.sh \
+	tests/e2e/verdict.sh
 
 CHECK_LEVELS += check-e2e
 

@@ -6,7 +6,8 @@
  *   2. every acknowledged write is there, or one that came later over it,
  *   3. no write was accepted that was begun after a newer epoch's first
  *      acknowledged write had ended,
- *   4. whatever is on the disk was written by somebody, whole.
+ *   4. whatever is on the disk was written by somebody, whole,
+ *   5. all writes of an epoch are of one node.
  *
  *   rf-check --device PATH --offset BYTES --blocks N [--svg FILE]
  *            [--medium LOG [--mark TEXT]] LOG...
@@ -15,7 +16,7 @@
  * without any clock: epochs never go back there, no refused write ever was there, every
  * acknowledged one was. From the last block on that begins with TEXT.
  *
- * Prints counts as key=value; exit 0 when all four hold.
+ * Prints counts as key=value; exit 0 when all five hold.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,7 @@ static struct {
 	bool *seen;           /* on the medium */
 	uint64_t newest;      /* epoch there */
 	uint64_t write, from; /* writes to it: which one this is, the first that counts */
-	uint64_t wrote, refused, unknown, turned_away, landed, lost, corrupt;
+	uint64_t wrote, refused, unknown, turned_away, landed, lost, corrupt, split;
 	uint64_t first_ns[EPOCHS_MAX]; /* first acknowledged write of an epoch, its end */
 } c;
 
@@ -67,15 +68,24 @@ static void load(const char *path)
 	close(fd);
 }
 
+/* Each node counts its writes of an epoch for itself. */
+static int by_key(const struct entry *a, const struct entry *b)
+{
+	if (a->epoch != b->epoch)
+		return a->epoch < b->epoch ? -1 : 1;
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	return 0;
+}
+
 static int by_write(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
+	int r = by_key(a, b);
 
-	if (a->epoch != b->epoch)
-		return a->epoch < b->epoch ? -1 : 1;
-	if (a->seq != b->seq)
-		return a->seq < b->seq ? -1 : 1;
-	return (b->ended_ns != 0) - (a->ended_ns != 0); /* with outcome first */
+	return r ? r : (b->ended_ns != 0) - (a->ended_ns != 0); /* with outcome first */
 }
 
 /* One entry a write: its outcome if there is one, else unknown. */
@@ -92,7 +102,7 @@ static void settle(void)
 			c.turned_away++;
 			continue;
 		}
-		if (last && last->epoch == e->epoch && last->seq == e->seq)
+		if (last && !by_key(last, e))
 			continue;
 		c.wrote += e->outcome == WROTE;
 		c.refused += e->outcome == REFUSED;
@@ -102,23 +112,38 @@ static void settle(void)
 	c.count = kept;
 }
 
-static const struct entry *find(uint64_t epoch, uint64_t seq)
+static const struct entry *find(const struct stamp *s)
 {
-	struct entry key = {.epoch = epoch, .seq = seq};
+	struct entry key = {.epoch = s->epoch, .node = s->node, .seq = s->seq};
 	size_t low = 0, high = c.count;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		const struct entry *e = &c.entry[mid];
+		int r = by_key(&c.entry[mid], &key);
 
-		if (e->epoch == key.epoch && e->seq == key.seq)
-			return e;
-		if (e->epoch < key.epoch || (e->epoch == key.epoch && e->seq < key.seq))
+		if (!r)
+			return &c.entry[mid];
+		if (r < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
 	return NULL;
+}
+
+/* 5. An epoch belongs to one node: two that write in it, and be it refused, are a split
+ * brain which no order of epochs shows. */
+static void check_owners(void)
+{
+	for (size_t i = 1; i < c.count; i++) {
+		const struct entry *a = &c.entry[i - 1], *b = &c.entry[i];
+
+		if (a->epoch != b->epoch || a->node == b->node)
+			continue;
+		c.split++;
+		printf("split: node=%u and node=%u both wrote in epoch=%" PRIu64 "\n", a->node,
+		       b->node, a->epoch);
+	}
 }
 
 /* 3. Nothing of an old epoch was accepted after a newer one had been written. */
@@ -160,7 +185,7 @@ static void check_order(void)
 
 static void on_medium(const struct stamp *s)
 {
-	const struct entry *e = find(s->epoch, s->seq);
+	const struct entry *e = find(s);
 
 	if (!e || e->offset != s->offset) {
 		c.corrupt++;
@@ -243,7 +268,7 @@ static void check_block(uint64_t offset, const struct stamp *s, const struct ent
 		}
 		return;
 	}
-	e = find(s->epoch, s->seq);
+	e = find(s);
 	if (!e || e->offset != offset) {
 		c.corrupt++;
 		printf("unknown: offset=%" PRIu64 " epoch=%" PRIu64 " seq=%" PRIu64
@@ -339,7 +364,7 @@ static void draw_bars(FILE *f, uint64_t from, uint64_t to)
 
 		if (e->outcome != WROTE)
 			continue;
-		if (first && first->epoch != e->epoch) {
+		if (first && (first->epoch != e->epoch || first->node != e->node)) {
 			bar(f, first, last, from, to);
 			first = NULL;
 		}
@@ -435,6 +460,7 @@ int main(int argc, char **argv)
 	for (int i = optind; i < argc; i++)
 		load(argv[i]);
 	settle();
+	check_owners();
 	if (c.medium)
 		check_medium();
 	else
@@ -444,7 +470,8 @@ int main(int argc, char **argv)
 		draw();
 	printf("acknowledged=%" PRIu64 " refused=%" PRIu64 " turned_away=%" PRIu64
 	       " unknown=%" PRIu64 " stale_landed=%" PRIu64 " acknowledged_lost=%" PRIu64
-	       " corrupt=%" PRIu64 "\n",
-	       c.wrote, c.refused, c.turned_away, c.unknown, c.landed, c.lost, c.corrupt);
-	return c.landed || c.lost || c.corrupt || !c.wrote;
+	       " corrupt=%" PRIu64 " split=%" PRIu64 "\n",
+	       c.wrote, c.refused, c.turned_away, c.unknown, c.landed, c.lost, c.corrupt,
+	       c.split);
+	return c.landed || c.lost || c.corrupt || c.split || !c.wrote;
 }
