@@ -89,11 +89,12 @@ vm_answers() {
 	vm_ask "$1" 5 true
 }
 
-# A machine that cannot be cleaned is replaced.
+# A machine that is silent, or cannot be cleaned, is replaced; before that it goes on, if the
+# script before left it frozen.
 vm_ready() {
-	must 20 "machine of node $1 answers" vm_answers "$1"
-	vm_ask "$1" 40 node_reset && return 0
-	machine_end "node$1"
+	lab_thaw "$1"
+	wait_until 20 vm_answers "$1" && vm_ask "$1" 40 node_reset && return 0
+	machine_end "node$1" || lab_fail "the kernel of node $1 had complained"
 	lab_boot "$1"
 	must 20 "machine of node $1 answers" vm_answers "$1"
 	vm_ask "$1" 60 node_reset || lab_fail "machine of node $1 cannot be used"
@@ -220,6 +221,7 @@ lab_verdict() {
 lab_only_of() {
 	local wrong
 	lab_verdict
+	[ "$(lab_count acknowledged)" -gt 0 ] 2>/dev/null || lab_fail "no verdict: $LAB_COUNTS"
 	wrong=$(grep -E '^[a-z]+: ' <<<"$LAB_COUNTS" |
 		grep -Ev "^stale: node=$1 epoch=$2 |^lost: offset.* epoch=$2 seq=[0-9]* stands there")
 	[ -z "$wrong" ] || lab_fail "more than the limit: $wrong"
@@ -254,6 +256,7 @@ lab_begin() {
 	trap lab_clean EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
+	machine_monitor target cont # a script that failed may have left it stopped
 	for ((i = 1; i <= LAB_MACHINES; i++)); do
 		machine_runs "node$i" || lab_boot $i
 	done

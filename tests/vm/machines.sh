@@ -41,16 +41,18 @@ machine_kill() {
 	done
 }
 
-# machine_end NAME: false if its kernel had complained.
+# machine_end NAME: false if it, or its kernel, had complained.
 machine_end() {
-	local of=$RF_MACHINES/$1 job
+	local of=$RF_MACHINES/$1 job rc=0
 	[ -e "$of.job" ] || return 0
 	machine_runs "$1" && machine_kill "$1"
 	job=$(cat "$of.job")
 	kill "$job" 2>/dev/null
 	wait "$job" 2>/dev/null
 	rm -f "$of.job"
-	tests/vm/scan "$(machine_log "$1" kernel)"
+	grep -s '^not ok' "$(machine_log "$1" out)" && rc=1
+	tests/vm/scan "$(machine_log "$1" kernel)" || rc=1
+	return $rc
 }
 
 machines_end() {

@@ -160,7 +160,7 @@ run_scenarios() { # NAME...
 		[ $failed = 0 ] && echo "ok $LAB/$s ($((SECONDS - begin)) s)" || echo "not ok $LAB/$s"
 		failed=$((failed | so_far))
 	done
-	kernels_good
+	machines_good
 	[ "$(count 7 1)$(count 7 2)" != 00 ] || fail "somebody judged" "no writer knew that its node leads"
 	for n in 1 2; do
 		for v in vol0 vol1 vol2; do
