@@ -304,7 +304,7 @@ static void gate_work(struct work_struct *work)
 	finish_drain(g, now);
 	state = g->state;
 	fresh_ns = g->fresh_ns;
-	at_once = g->check_now;
+	at_once = g->check_now && !g->dying; /* who ends waited for the reads already */
 	g->check_now = false;
 	next = state == RF_GATE_OPEN      ? g->deadline_ns
 	       : state == RF_GATE_HOLDING ? g->hold_end_ns
