@@ -59,7 +59,7 @@ static int parse_params(struct reservation *r, char *const *params, char *err, s
  * have it before anybody sends data there. */
 static void arm(struct reservation *r)
 {
-	bool soon = r->pr.gaps || r->pr.held & RF_PR_UNSETTLED;
+	bool soon = r->pr.held && (r->pr.gaps || r->pr.held & RF_PR_UNSETTLED);
 	uint32_t ms = soon ? r->check_ms / SOON : r->check_ms;
 	struct itimerspec t = {
 		.it_value = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}};

@@ -88,9 +88,10 @@ struct rf_pr {
 	bool seen_good;
 	uint64_t held;     /* our key, verified as the only one; 0 = not leading here */
 	unsigned gaps;     /* paths that did not take it at the last look */
-	uint64_t quiet_ms; /* a preempt without abort: nothing counts before */
+	uint64_t quiet_ms; /* nobody was aborted: nothing counts before */
 	bool no_abort;     /* the target lacks it */
 	bool unsure;       /* a preempt got no clear answer */
+	bool found_free;   /* nobody held it when this takeover began */
 	bool no_pr;        /* the device does not know reservations at all */
 	bool refused;      /* no path accepted the registration */
 	unsigned commands; /* sent since the last take began, */
@@ -155,6 +156,7 @@ struct rf_pr_node {
 	uint32_t major, minor;
 	uint64_t seq; /* diskseq: a device that comes back has another */
 	bool nvme;
+	bool away; /* by its own word: a command would wait until its session is given up */
 };
 
 /* count, or -errno and a line. */

@@ -214,6 +214,11 @@ static int open_node(const struct rf_pr_node *n)
 	return fd;
 }
 
+static bool usable(const struct path *p)
+{
+	return p && p->fd >= 0 && !p->node.away;
+}
+
 static int dev_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t err_bytes)
 {
 	struct rf_pr_node node[RF_PR_PATHS_MAX];
@@ -239,7 +244,7 @@ static int dev_paths(void *dev, uint64_t id[RF_PR_PATHS_MAX], char *err, size_t 
 			now[i].short_id = known->short_id;
 			known->fd = -1;
 		}
-		if (now[i].fd < 0) {
+		if (now[i].fd < 0 && !node[i].away) {
 			now[i].fd = open_node(&node[i]);
 			if (!node[i].nvme)
 				ask_abilities(&now[i]);
@@ -292,7 +297,7 @@ static enum rf_pr_status dev_command(void *dev, uint64_t id, enum rf_pr_verb ver
 	struct pr_preempt pre = {
 		.old_key = own, .new_key = other, .type = PR_WRITE_EXCLUSIVE_REG_ONLY};
 
-	if (!p || p->fd < 0)
+	if (!usable(p))
 		return RF_PR_FAILED;
 	switch (verb) {
 	case RF_PR_REGISTER:
@@ -383,7 +388,7 @@ static enum rf_pr_status dev_look(void *dev, uint64_t id, struct rf_pr_look *loo
 {
 	struct path *p = path_of(dev, id);
 
-	if (!p || p->fd < 0)
+	if (!usable(p))
 		return RF_PR_FAILED;
 	return p->node.nvme ? look_nvme(p, look, commands) : look_scsi(p, look, commands);
 }
@@ -393,7 +398,7 @@ static enum rf_pr_status dev_able(void *dev, uint64_t id, struct rf_pr_able *abl
 	struct path *p = path_of(dev, id);
 
 	memset(able, 0, sizeof(*able));
-	if (!p || p->fd < 0)
+	if (!usable(p))
 		return RF_PR_FAILED;
 	return p->node.nvme ? able_nvme(p, able) : able_scsi(p, able);
 }

@@ -93,6 +93,16 @@ static int below_dm(struct finding *f, const char *dir, unsigned depth)
 	return r;
 }
 
+/* Where the kernel says how a path is. A disk that lost its session keeps what is sent to
+ * it for as long as the transport has patience, which may be minutes. */
+static bool is_away(const char *dir)
+{
+	char state[TEXT_BYTES];
+
+	return read_text(state, sizeof(state), dir, "device/state") &&
+	       strcmp(state, "running\n") != 0 && strcmp(state, "live\n") != 0;
+}
+
 static int add(struct finding *f, const char *dir)
 {
 	struct rf_pr_node *node = &f->node[f->count];
@@ -115,6 +125,7 @@ static int add(struct finding *f, const char *dir)
 		return refuse(f, -ENODEV, "odd device name in sysfs", dir);
 	strcpy(node->name, name);
 	node->nvme = !strncmp(name, "nvme", 4);
+	node->away = is_away(dir);
 	f->count++;
 	return 0;
 }

@@ -283,11 +283,12 @@ static enum rf_pr_status preempt_on(struct rf_pr *p, unsigned path, uint64_t min
 		p->unsure = true;
 	if (s != RF_PR_UNSUPPORTED && s != RF_PR_ATTENTION)
 		return s;
+	before = p->commands;
 	s = command(p, path, RF_PR_PREEMPT, mine, victim);
 	if (s == RF_PR_OK) {
 		p->no_abort = true;
 		begin_grace(p);
-	} else if (s != RF_PR_CONFLICT) {
+	} else if (s != RF_PR_CONFLICT || p->commands > before + 1) {
 		p->unsure = true;
 	}
 	return s;
@@ -358,8 +359,11 @@ static bool round_of(struct rf_pr *p, uint64_t mine)
 	if (p->refused)
 		return false;
 	forget_moved(p, mine, before);
-	if (!p->seen.held)
+	if (!p->seen.held) { /* whoever wrote here until now was never aborted */
 		reserve(p, mine);
+		begin_grace(p);
+		p->found_free = true;
+	}
 	preempt_older(p, mine);
 	if (!look(p))
 		return false;
@@ -403,6 +407,13 @@ static bool wait_grace(struct rf_pr *p)
 	return true;
 }
 
+static const char *why_waited(const struct rf_pr *p)
+{
+	return p->found_free ? "; nothing was reserved: waited the grace"
+	       : p->no_abort ? "; the target lacks abort: waited the grace"
+			     : "; an abort has no clear answer: waited the grace";
+}
+
 static void taken(struct rf_pr *p, uint64_t mine, bool waited, struct rf_pr_answer *a)
 {
 	unsigned good = 0;
@@ -411,15 +422,8 @@ static void taken(struct rf_pr *p, uint64_t mine, bool waited, struct rf_pr_answ
 		good += p->path[i].key == mine;
 	p->held = mine;
 	p->cost = p->commands;
-	if (p->no_abort)
-		say(a, RF_FENCE_OK, 0,
-		    "reserved on %u of %u paths, commands=%u; the target lacks abort: "
-		    "waited the grace of %u ms",
-		    good, p->paths, p->commands, p->grace_ms);
-	else
-		say(a, RF_FENCE_OK, 0, "reserved on %u of %u paths, commands=%u%s", good,
-		    p->paths, p->commands,
-		    waited ? "; an abort has no clear answer: waited the grace" : "");
+	say(a, RF_FENCE_OK, 0, "reserved on %u of %u paths, commands=%u%s", good, p->paths,
+	    p->commands, waited ? why_waited(p) : "");
 }
 
 static void not_taken(struct rf_pr *p, struct rf_pr_answer *a)
@@ -450,6 +454,7 @@ static void take_rounds(struct rf_pr *p, uint64_t mine, struct rf_pr_answer *a)
 {
 	bool waited = false;
 
+	p->found_free = false;
 	for (unsigned n = 0; n < ROUNDS; n++) {
 		if (!may_go_on(p, mine, a)) {
 			step_back(p);

@@ -94,10 +94,11 @@ static void first_leader(void **state)
 {
 	(void)state;
 	assert_int_equal(take(&a, 5), RF_FENCE_OK);
+	assert_non_null(strstr(a.a.text, "nothing was reserved"));
 	assert_rules(&a, 5);
 	assert_false(may_write(&b));
 	assert_int_equal(take(&a, 5), RF_FENCE_OK); /* again: nothing is sent */
-	assert_int_equal(a.pr.commands, 4);         /* look, register, reserve, look */
+	assert_int_equal(a.pr.commands, 5); /* look, register, reserve, look, wait, look */
 }
 
 /* The number in the issue: register, preempt and abort, one look. */
@@ -243,10 +244,11 @@ static void target_without_abort(void **state)
 /* Interrupted in the grace: not done, and the rest of it is waited for later. */
 static void grace_is_interrupted(void **state)
 {
-	uint64_t since = t.now_ms;
+	uint64_t since;
 
 	(void)state;
 	take(&a, 5);
+	since = t.now_ms;
 	t.no_abort_illegal = t.urgent = true;
 	assert_int_equal(take(&b, 6), RF_FENCE_FAILED);
 	t.urgent = false;
@@ -298,6 +300,31 @@ static uint64_t waited(struct host *h, uint64_t epoch)
 	assert_int_equal(take(h, epoch), RF_FENCE_OK);
 	assert_rules(h, epoch);
 	return t.now_ms - since;
+}
+
+/* §7: nobody is registered, so nobody is aborted: what somebody sent before the target
+ * forgot may land until the grace is over. */
+static void nothing_was_reserved(void **state)
+{
+	(void)state;
+	assert_true(waited(&a, 5) >= GRACE_MS);
+	memset(t.key, 0, sizeof(t.key));
+	t.holder = -1;
+	assert_true(waited(&b, 6) >= GRACE_MS);
+	assert_non_null(strstr(b.a.text, "nothing was reserved"));
+	assert_int_equal(waited(&a, 7), 0);
+}
+
+/* A preempt without abort that was done, answered by an error, and tried again. */
+static void plain_preempt_hides_success(void **state)
+{
+	(void)state;
+	take(&a, 5);
+	t.no_abort_illegal = true;
+	t.lie_verb = RF_PR_PREEMPT;
+	t.lie = RF_PR_ATTENTION;
+	t.lies = 1;
+	assert_true(waited(&b, 6) >= GRACE_MS);
 }
 
 static void settled_soon(void **state)
@@ -618,6 +645,8 @@ int main(void)
 		TEST(target_without_full_status),
 		TEST(target_without_reservations),
 		TEST(dead_paths),
+		TEST(nothing_was_reserved),
+		TEST(plain_preempt_hides_success),
 		TEST(settled_soon),
 		TEST(grace_outlives_its_fencer),
 		TEST(newer_rules),

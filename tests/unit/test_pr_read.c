@@ -206,6 +206,12 @@ static void paths_of_a_device(void **state)
 	put_disk("dev/block/253:2/slaves/sdd", "sdd", 48);
 	put_disk("dev/block/8:64", "../../etc", 64);
 	put_disk("dev/block/259:0", "nvme0n1", 0);
+	put_disk("dev/block/253:3/slaves/sdb", "sdb", 16);
+	put("running\n", "dev/block/253:3/slaves/sdb/device/state");
+	put_disk("dev/block/253:4/slaves/sdc", "sdc", 32);
+	put("blocked\n", "dev/block/253:4/slaves/sdc/device/state");
+	put("mpath-1\n", "dev/block/253:3/dm/uuid");
+	put("mpath-1\n", "dev/block/253:4/dm/uuid");
 
 	assert_int_equal(find(8, 0, node), 1);
 	assert_string_equal(node[0].name, "sda");
@@ -220,6 +226,10 @@ static void paths_of_a_device(void **state)
 	assert_int_equal(find(8, 99, node), -ENODEV);
 	assert_int_equal(find(259, 0, node), 1);
 	assert_true(node[0].nvme);
+	assert_int_equal(find(253, 3, node), 1);
+	assert_false(node[0].away);
+	assert_int_equal(find(253, 4, node), 1); /* a path it is */
+	assert_true(node[0].away);
 	snprintf(command, sizeof(command), "rm -r %s", sysfs);
 	assert_int_equal(system(command), 0);
 }
