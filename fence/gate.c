@@ -471,7 +471,7 @@ static bool gate_event(void *state, struct rf_fence_reply *reply)
 	if (s.ours && s.epoch == g->epoch && !is_over(&s))
 		return false;
 	reply->epoch = g->epoch;
-	reply->result = RF_FENCE_OK;
+	reply->result = s.ours && !strcmp(s.why, "superseded") ? RF_FENCE_STALE : RF_FENCE_OK;
 	rf_reply_text(reply, "gate %.60s shut by itself: %s", g->name,
 		      s.ours ? s.why : "its table is gone");
 	g->epoch = 0;

@@ -288,7 +288,10 @@ static void fence_event(struct rf_core *c, struct volume *v, const struct rf_eve
 	case 0: /* the gate shut by itself */
 		if (e->fence.epoch == v->my_epoch && rf_renewing(v)) {
 			rf_say_own(c, v, RF_SAY_GATE_FAILED, 0, e->fence.result);
-			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
+			rf_lead_lose(c, v,
+				     e->fence.result == RF_FENCE_STALE ? RF_CAUSE_SUPERSEDED
+								       : RF_CAUSE_GATE,
+				     0);
 		}
 		break;
 	case RF_FENCE_GRANT:

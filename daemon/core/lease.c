@@ -35,7 +35,8 @@ static void grant(struct rf_core *c, struct volume *v)
 {
 	struct lease *l = &v->lease;
 
-	if (l->granting || l->sent_ns >= l->deadline_ns || l->deadline_ns <= c->now)
+	if (l->granting || (l->sent_ns >= l->deadline_ns && !l->again) ||
+	    l->deadline_ns <= c->now)
 		return;
 	/* a fence without deadlines is told once (§7 aborted needs no lease), and once more
 	 * when it was away: what it was told it has forgotten */
@@ -108,13 +109,17 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 	extend(c, v, op->counts_ns);
 }
 
-/* It says what it can do: perhaps it died, and another one is in its place. */
+/* It says what it can do: perhaps it died, and another one is in its place. One without
+ * deadlines has two leases to hear what is led, as at the beginning. */
 void rf_lease_fence_said(struct rf_core *c, struct volume *v)
 {
+	struct lease *l = &v->lease;
+
 	if (!rf_renewing(v))
 		return;
-	v->lease.again = true;
-	v->lease.sent_ns = 0;
+	l->again = true;
+	if (v->can && !(v->can & RF_FENCE_CAN_DEADLINE) && !l->fenced_ns)
+		l->fenced_ns = c->now + 2 * c->lease_ns;
 	grant(c, v);
 }
 
@@ -125,6 +130,8 @@ void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 	if (!rf_renewing(v) || epoch != v->my_epoch || !l->granting)
 		return;
 	l->granting = false;
+	if (result == RF_FENCE_OK)
+		l->fenced_ns = v->can & RF_FENCE_CAN_DEADLINE ? l->sent_ns : 0;
 	if (result == RF_FENCE_OK && !l->opened) {
 		l->opened = true;
 		v->history.open_us = rf_us(c->now - v->mark_ns);
@@ -139,8 +146,7 @@ void rf_lease_granted(struct rf_core *c, struct volume *v, uint64_t epoch, uint3
 		rf_say_own(c, v, RF_SAY_GATE_FAILED, RF_FENCE_GRANT, result);
 		if (!l->opened)
 			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
-		l->sent_ns = 0; /* an open gate runs out by itself; try at the next renewal */
-		l->again = true;
+		l->again = true; /* an open gate runs out by itself; try at the next renewal */
 	}
 }
 
@@ -155,8 +161,12 @@ void rf_lease_advance(struct rf_core *c, struct volume *v)
 			rf_lead_lose(c, v, RF_CAUSE_EXPIRED, 0);
 		return;
 	}
-	if (c->now < l->deadline_ns)
+	if (c->now < l->deadline_ns) {
+		/* the disks renew, but the fence has not heard of it and is shut for good */
+		if (l->fenced_ns && c->now >= l->fenced_ns + c->hold_ns)
+			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
 		return;
+	}
 	if (!l->held_said) {
 		l->held_said = true;
 		rf_say_own(c, v, RF_SAY_LEASE_HELD, c->now - l->deadline_ns, 0);

@@ -146,6 +146,7 @@ struct lease {
 	uint64_t renewed_ns[RF_DISKS_MAX]; /* time before the last good renewal */
 	uint64_t deadline_ns;              /* 0 = none yet */
 	uint64_t sent_ns;                  /* deadline last granted to the fence */
+	uint64_t fenced_ns;                /* how long what it took lasts; 0 = for ever */
 	bool granting, opened, held_said;
 	bool again; /* also a fence without deadlines must be told */
 	int64_t margin_min_ns;

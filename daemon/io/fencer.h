@@ -5,8 +5,9 @@
  * have a limit here, after which they count as failed. A late answer to a revoke is
  * still told: it says that nothing is in flight.
  *
- * When one dies its volume's requests fail at once and the leadership ends, until
- * somebody who may fork has started another one, which is adopted (fencers.h).
+ * When one dies its volume's requests fail at once, until somebody who may fork has
+ * started another one, which is adopted (fencers.h). A leadership ends when what its
+ * fence took last is over before that.
  */
 #ifndef RF_IO_FENCER_H
 #define RF_IO_FENCER_H

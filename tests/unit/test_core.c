@@ -165,16 +165,79 @@ static void a_fence_that_was_away_is_told_again(void **state)
 	e.can.can = 0;
 	step(w, &e);
 	assert_int_equal(grants_while(w, 200), 0);
+	e.can.can = RF_FENCE_CAN_DEADLINE; /* a gate hears it with each renewal */
+	step(w, &e);
+	grants_while(w, 200);
+	forget(w);
 	e.can.can = RF_FENCE_CAN_EVICT;
 	w->grant_result = RF_FENCE_FAILED;
 	step(w, &e);
 	until_said(w, RF_SAY_GATE_FAILED);
 	step(w, &e); /* and again, while it is being told */
 	w->grant_result = RF_FENCE_OK;
-	assert_in_range(grants_while(w, 200), 2, 4);
+	assert_in_range(grants_while(w, 200), 1, 4);
 	forget(w);
 	assert_int_equal(grants_while(w, 200), 0);
 	assert_int_equal(role(w), RF_ROLE_ACTIVE);
+}
+
+static void ends_by_the_gate(struct world *w)
+{
+	struct rf_core_volume v;
+
+	until_role(w, RF_ROLE_FOLLOWER);
+	rf_core_volume(w->core, 0, &v);
+	assert_int_equal(v.cause, RF_CAUSE_GATE);
+	assert_true(w->revokes >= 1);
+	assert_int_equal(w->halts, 0);
+}
+
+/* The disks renew, but the gate hears nothing of it and has shut: nobody is served. */
+static void a_leader_without_its_gate_ends(void **state)
+{
+	struct world *w = *state;
+
+	w->grant_result = RF_FENCE_FAILED;
+	ends_by_the_gate(w);
+}
+
+static void a_leader_whose_fencer_stays_dead_ends(void **state)
+{
+	struct world *w = *state;
+	struct rf_event dead = {.kind = RF_EV_CAN};
+
+	step(w, &dead);
+	ends_by_the_gate(w);
+}
+
+/* Back, it refuses what it had granted, as a target does where that epoch was shut. */
+static void a_fence_that_takes_nothing_back_ends_it(void **state)
+{
+	struct world *w = *state;
+	struct rf_event e = {.kind = RF_EV_CAN, .can = {.can = RF_FENCE_CAN_EVICT}};
+
+	step(w, &e);
+	grants_while(w, 200);
+	assert_int_equal(role(w), RF_ROLE_ACTIVE);
+	w->grant_result = RF_FENCE_FAILED;
+	step(w, &e);
+	step(w, &e); /* said twice, the time is that of the first */
+	ends_by_the_gate(w);
+}
+
+/* §6: told so by its fence, a superseded owner leaves the epoch sector alone. */
+static void shut_by_a_newer_epoch(void **state)
+{
+	struct world *w = *state;
+	struct rf_event e = {.kind = RF_EV_FENCE,
+			     .fence = {.epoch = 1, .result = RF_FENCE_STALE}};
+	struct rf_core_volume v;
+
+	step(w, &e);
+	until_role(w, RF_ROLE_FOLLOWER);
+	rf_core_volume(w->core, 0, &v);
+	assert_int_equal(v.cause, RF_CAUSE_SUPERSEDED);
+	assert_false(w->said[RF_SAY_RELEASED]);
 }
 
 /* Answers that belong to nothing: another epoch, another volume, another hook. */
@@ -432,6 +495,10 @@ int main(void)
 		TEST(a_bad_check_shows_and_keeps_from_campaigning),
 		TEST(what_a_fencer_can_is_taken_over),
 		TEST(a_fence_that_was_away_is_told_again),
+		TEST(a_leader_without_its_gate_ends),
+		TEST(a_leader_whose_fencer_stays_dead_ends),
+		TEST(a_fence_that_takes_nothing_back_ends_it),
+		TEST(shut_by_a_newer_epoch),
 		TEST(answers_to_nothing_change_nothing),
 		TEST(failed_writes_are_survived),
 		TEST(a_drain_is_tried_until_it_is_done),

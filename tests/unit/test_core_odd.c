@@ -212,13 +212,17 @@ static void gates_of_an_earlier_life_may_be_stale(void **state)
 {
 	struct rf_event odd = {.kind = RF_EV_FENCE,
 			       .fence = {.verb = RF_FENCE_REVOKE, .epoch = 3}};
+	struct rf_event tick = {.kind = RF_EV_TICK};
 	struct world *w = *state;
 
 	begin_again(w, RF_FENCE_CAN_DEADLINE);
 	w->revoke_result = RF_FENCE_STALE;
 	while (!w->fences)
 		go_on(w);
-	step(w, &odd); /* not of this one */
+	step(w, &odd);           /* not of this one */
+	w->now_ns += 1000000000; /* slow, but it is asked once at a time */
+	step(w, &tick);
+	assert_int_equal(w->fences, 1);
 	until_said(w, RF_SAY_JOINED);
 	assert_false(w->said[RF_SAY_UNDRAINED]);
 	until_role(w, RF_ROLE_ACTIVE);
