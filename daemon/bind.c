@@ -14,6 +14,7 @@
 #include "format/timing.h"
 #include "log.h"
 #include "reopen.h"
+#include "status.h"
 
 #define COUNTERS_NS 5000000000ull /* between two looks at the fence's counters */
 #define TROUBLE_AGAIN_NS 10000000000ull
@@ -146,7 +147,6 @@ static void set_can(struct daemon *d, uint32_t volume, uint32_t can)
 	struct rf_event e = {.kind = RF_EV_CAN};
 
 	m->can = can;
-	m->target_side |= (can & RF_FENCE_CAN_EVICT) != 0;
 	e.can.volume = m->number;
 	e.can.can = can;
 	e.can.abstains = m->abstains;
@@ -159,6 +159,7 @@ static void fence_can(void *owner, uint32_t volume, uint32_t can, const char *dr
 	struct managed *m = &d->managed[volume];
 
 	snprintf(m->driver, sizeof(m->driver), "%s", driver);
+	m->target_side = rf_status_at_storage(driver, can);
 	set_can(d, volume, can);
 }
 
@@ -169,6 +170,7 @@ static void fence_failed(void *owner, uint32_t volume, const char *driver, const
 	snprintf(d->managed[volume].driver, sizeof(d->managed[volume].driver), "%s", driver);
 	rf_log(RF_LOG_ERR, "fencer volume=%s driver=%s: cannot start: %s",
 	       d->config.volume[volume].name, driver, text);
+	d->managed[volume].target_side = false;
 	set_can(d, volume, 0);
 }
 

@@ -61,8 +61,8 @@ struct managed { /* a volume of the configuration */
 		uint64_t epoch, again_ns;
 	} trouble;
 	/* guard.h: */
-	bool target_side;     /* its driver can evict, or could while it lived */
-	bool maybe_open;      /* granted, and no revoke of that was answered */
+	bool target_side; /* what is in force refuses at the storage, or did while it lived */
+	bool maybe_open;  /* granted, and no revoke of that was answered */
 	uint64_t draining_ns; /* a revoke was asked then; 0 = none is unanswered */
 	enum rf_role role;    /* as last told */
 	uint64_t epoch;

@@ -86,14 +86,23 @@ void rf_status_area(struct rf_ctl_area *row, const struct rf_core *core,
 	waiting(row, &self, now_ns);
 }
 
+static bool nothing_in_force(const char *driver)
+{
+	return !driver || !*driver || !strcmp(driver, "expiry") || !strcmp(driver, "none");
+}
+
+/* Of several fences what the gate alone holds is not what others could do. */
+bool rf_status_at_storage(const char *driver, uint32_t can)
+{
+	return !nothing_in_force(driver) && strcmp(driver, "gate") != 0 &&
+	       can & RF_FENCE_CAN_EVICT;
+}
+
 const char *rf_status_weakest(const char *driver, uint32_t can)
 {
-	bool none = !driver || !*driver || !strcmp(driver, "expiry") || !strcmp(driver, "none");
-
-	if (none)
+	if (nothing_in_force(driver))
 		return "advisory only: nothing refuses a stale write";
-	/* of several fences what the gate alone holds is not what others could do */
-	if (can & RF_FENCE_CAN_EVICT && strcmp(driver, "gate") != 0) {
+	if (rf_status_at_storage(driver, can)) {
 		if (!strcmp(driver, "target"))
 			return "target: stale writes are refused by the NBD server";
 		if (can & RF_FENCE_CAN_DRAIN)

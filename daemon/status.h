@@ -22,6 +22,8 @@ void rf_status_volume(struct rf_ctl_volume *row, const struct rf_core *core,
 void rf_status_node(struct rf_ctl_node *row, const struct rf_core *core,
 		    const struct rf_super *super, uint32_t area, uint32_t node,
 		    uint64_t now_ns);
+/* Does the fence in force, of those that together `can`, refuse at the storage? */
+bool rf_status_at_storage(const char *driver, uint32_t can);
 /* The weakest link of a fence in words. */
 const char *rf_status_weakest(const char *driver, uint32_t can);
 

@@ -21,5 +21,5 @@ $(B)/lib/nbdkit-ringfence-plugin.so: private LDLIBS += -Wl,-z,undefs
 $(eval $(call rf_program,ringfence-fencer,\
 	fence/fencer.c fence/driver.c fence/params.c fence/none.c fence/target.c fence/link.c \
 	fence/gate.c fence/gate_dm.c fence/gate_table.c fence/pr.c fence/pr_dev.c \
-	fence/chain.c,\
+	fence/chain.c fence/chain_way.c,\
 	librf-pr librf-key librf-nbd librf-format,libnbd libsodium devmapper))

@@ -16,7 +16,8 @@
  * order would do for a leadership because the first takes its time to start (§9).
  *
  * A way counts only when verified: one that failed, died or does not answer in time
- * is taken out of what this fence can do, and the daemon hears it (HELLO again). One
+ * is taken out of what this fence can do, and the daemon hears it (HELLO again); tried
+ * again it is after a while, or when it is verified by what it answered too late. One
  * that died is started again, later each time, and nothing of before is believed of it:
  * in a leadership that goes on it is in force when it has granted that epoch itself.
  */
@@ -33,33 +34,17 @@
 #include <unistd.h>
 
 #include "chain.h"
+#include "chain_way.h"
 #include "driver.h"
-#include "ringfence/restart.h"
 
 #define WAYS_MAX 4u
-#define ARGS_MAX 32u
 #define JOBS_MAX 16u
 #define WAYS_MS 3000u /* unless told otherwise: what all of them together may take */
 #define LOOK_MS 1500u /* verify, status */
 /* A late "drained" still counts (PROTOCOL 8): longer than any driver takes. */
 #define DRAIN_MS 6000u
-#define STOP_MS 2500
 
 enum answer { WAITING, GOOD, BAD, OUT };
-
-struct way {
-	char *argv[ARGS_MAX + 3];
-	unsigned args;
-	pid_t pid;
-	int fd;
-	bool hello, weak, failed; /* failed: by its own word of no use here */
-	bool offered;             /* a grant that nobody waits for */
-	uint32_t can;
-	uint64_t granted;           /* epoch */
-	uint64_t born_ms, again_ms; /* again: when to start it, 0 = it lives */
-	uint32_t wait_ms;
-	char name[16];
-};
 
 struct job {
 	struct rf_fence_request request; /* verb 0 = free */
@@ -83,32 +68,32 @@ static struct {
 
 /* ---- what it can do as a whole ---- */
 
-static bool alive(const struct way *w)
-{
-	return w->fd >= 0 && w->hello && !w->failed;
-}
-
 static uint32_t can_now(void)
 {
 	uint32_t can = 0;
 
 	for (unsigned i = 0; i < chain.ways; i++)
-		if (alive(&chain.way[i]) && !chain.way[i].weak)
+		if (rf_way_alive(&chain.way[i]) && !chain.way[i].weak)
 			can |= chain.way[i].can;
 	return can;
 }
 
-/* The first that enforces anything gives its name: of what is led, if something is. */
+/* The first that enforces anything gives its name, one at the storage before a gate: of
+ * what is led, if something is. */
 static const char *name_now(void)
 {
+	const struct way *best = NULL;
+
 	for (unsigned i = 0; i < chain.ways; i++) {
 		const struct way *w = &chain.way[i];
 
-		if (alive(w) && !w->weak && w->can &&
-		    (!chain.epoch || w->granted == chain.epoch))
-			return w->name;
+		if (!rf_way_alive(w) || w->weak || !w->can ||
+		    (chain.epoch && w->granted != chain.epoch))
+			continue;
+		if (!best || (w->can & ~best->can & RF_FENCE_CAN_EVICT))
+			best = w;
 	}
-	return "none";
+	return best ? best->name : "none";
 }
 
 static void send_daemon(struct rf_fence_reply *r)
@@ -155,7 +140,7 @@ static void hello(void)
 	for (unsigned i = 0; i < chain.ways; i++) {
 		if (chain.way[i].fd >= 0 && !chain.way[i].hello)
 			return;
-		any |= alive(&chain.way[i]);
+		any |= rf_way_alive(&chain.way[i]);
 	}
 	if (chain.hello && chain.said_can == can_now() && chain.said_alive == any &&
 	    chain.said_name == name_now())
@@ -177,13 +162,12 @@ static bool pass_on(struct job *j, unsigned i)
 	struct way *w = &chain.way[i];
 
 	j->answer[i] = WAITING;
-	if (alive(w) && send(w->fd, &j->request, sizeof(j->request),
-			     MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(j->request))
+	if (rf_way_send(w, &j->request))
 		return true;
 	j->answer[i] = BAD;
 	j->reply.error = EPIPE;
 	rf_reply_text(&j->reply, "%s: its fencer %s", w->name,
-		      alive(w) ? "takes no request" : "has failed or died");
+		      rf_way_alive(w) ? "takes no request" : "has failed or died");
 	return false;
 }
 
@@ -222,15 +206,15 @@ static bool waits_for(const struct job *j, const struct way *w)
 
 static void offer(const struct job *j, struct way *w)
 {
-	if (alive(w) && !w->offered)
-		w->offered = send(w->fd, &j->request, sizeof(j->request),
-				  MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+	if (!w->offered)
+		w->offered = rf_way_send(w, &j->request);
 }
 
 /* Verified just now. */
 static void in_force(struct way *w, uint32_t verb, uint64_t epoch)
 {
 	w->weak = false;
+	w->weak_ms = 0;
 	if (verb == RF_FENCE_GRANT)
 		w->granted = epoch;
 }
@@ -244,7 +228,7 @@ static bool granted(const struct job *j)
 	for (unsigned i = 0; i < chain.ways; i++) {
 		const struct way *w = &chain.way[i];
 		bool good = j->answer[i] == GOOD ||
-			    (alive(w) && !(w->can & RF_FENCE_CAN_DEADLINE) &&
+			    (rf_way_alive(w) && !(w->can & RF_FENCE_CAN_DEADLINE) &&
 			     w->granted == j->request.epoch);
 
 		if (!good && w->can & RF_FENCE_CAN_DRAIN)
@@ -286,7 +270,7 @@ static void go_on(struct job *j)
 		if (j->answer[j->at] == WAITING)
 			return;
 		if (j->answer[j->at] == BAD)
-			chain.way[j->at].weak = chain.way[j->at].can != 0;
+			rf_way_weaken(&chain.way[j->at]);
 	}
 	if (evict)
 		finish(j, j->at < chain.ways ? RF_FENCE_OK : RF_FENCE_FAILED);
@@ -294,14 +278,26 @@ static void go_on(struct job *j)
 		finish(j, granted(j) ? RF_FENCE_OK : RF_FENCE_FAILED);
 }
 
+/* What drained is proved by all that the data passes through, also by one that failed just
+ * now. Where nothing can drain, who is of no use has nothing to say. */
+static bool must_answer(const struct job *j, const struct way *w)
+{
+	bool drains = false;
+
+	if (j->request.verb != RF_FENCE_REVOKE)
+		return true;
+	for (unsigned i = 0; i < chain.ways; i++)
+		drains |= chain.way[i].drains;
+	return drains ? w->drains : rf_way_alive(w) && !w->weak;
+}
+
 /* All at once: REVOKE, VERIFY, STATUS. */
 static void all_answered(struct job *j)
 {
-	bool good = true, any = false, drains = can_now() & RF_FENCE_CAN_DRAIN;
+	bool good = true, any = false;
 
 	for (unsigned i = 0; i < chain.ways; i++) {
-		bool needed = !(j->request.verb == RF_FENCE_REVOKE && drains) ||
-			      chain.way[i].can & RF_FENCE_CAN_DRAIN;
+		bool needed = must_answer(j, &chain.way[i]);
 
 		if (j->answer[i] == WAITING && needed)
 			return;
@@ -328,8 +324,14 @@ static void advance(struct job *j)
 
 /* ---- from the daemon ---- */
 
+/* A grant that is still on its way to somebody is over, too. */
 static void forget_grants(void)
 {
+	for (unsigned k = 0; k < JOBS_MAX; k++)
+		if (chain.job[k].request.verb == RF_FENCE_GRANT) {
+			rf_reply_text(&chain.job[k].reply, "revoked meanwhile");
+			finish(&chain.job[k], RF_FENCE_FAILED);
+		}
 	chain.epoch = 0;
 	for (unsigned i = 0; i < chain.ways; i++) {
 		chain.way[i].granted = 0;
@@ -415,13 +417,16 @@ static void answered(struct job *j, unsigned i, const struct rf_fence_reply *r)
 /* To a grant that was only offered, or too late. A newer epoch there ends what is led. */
 static void answered_late(struct way *w, struct rf_fence_reply *r)
 {
-	if (r->verb != RF_FENCE_GRANT)
+	if (r->verb != RF_FENCE_GRANT && r->verb != RF_FENCE_EVICT)
 		return;
-	w->offered = false;
-	if (r->result == RF_FENCE_OK) {
+	if (r->verb == RF_FENCE_GRANT)
+		w->offered = false;
+	if (r->result == RF_FENCE_OK)
 		in_force(w, r->verb, r->epoch);
-		hello();
-	} else if (r->result == RF_FENCE_STALE && chain.epoch) {
+	else
+		rf_way_weaken(w);
+	hello();
+	if (r->result == RF_FENCE_STALE && chain.epoch) {
 		r->verb = 0;
 		r->id = RF_FENCE_SHUT_ID;
 		r->epoch = chain.epoch;
@@ -437,17 +442,10 @@ static void take_hello(struct way *w, const struct rf_fence_reply *r)
 	chain.said_name = NULL;
 	w->failed = r->result != RF_FENCE_OK;
 	w->can = w->failed ? 0 : r->can;
+	w->drains = w->can & RF_FENCE_CAN_DRAIN;
 	if (w->failed)
 		fail("%s: %.130s", w->name, r->text);
 	hello();
-}
-
-static void again_later(struct way *w)
-{
-	uint64_t now = rf_fencer_now_ms();
-
-	w->wait_ms = rf_restart_wait_ms(w->wait_ms, now - w->born_ms);
-	w->again_ms = now + w->wait_ms;
 }
 
 /* Its part of everything open has failed. */
@@ -461,7 +459,7 @@ static void way_died(unsigned i)
 	w->fd = -1;
 	w->granted = 0;
 	w->offered = false;
-	again_later(w);
+	rf_way_again_later(w);
 	hello();
 	for (unsigned k = 0; k < JOBS_MAX; k++) {
 		struct job *j = &chain.job[k];
@@ -516,55 +514,6 @@ static void from_way(unsigned i)
 	}
 }
 
-/* ---- a process for each ---- */
-
-static int start(struct way *w)
-{
-	int fds[2], rc;
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
-		return -errno;
-	pid = fork();
-	if (pid < 0) {
-		rc = -errno;
-		close(fds[0]);
-		close(fds[1]);
-		return rc;
-	}
-	if (!pid) {
-		if (dup2(fds[1], RF_FENCE_FD) < 0)
-			_exit(127);
-		execv("/proc/self/exe", w->argv);
-		_exit(127);
-	}
-	close(fds[1]);
-	w->pid = pid;
-	w->fd = fds[0];
-	w->born_ms = rf_fencer_now_ms();
-	return 0;
-}
-
-static void start_again(struct way *w)
-{
-	int rc;
-
-	waitpid(w->pid, NULL, WNOHANG);
-	w->again_ms = 0;
-	w->hello = w->failed = w->weak = false;
-	rc = start(w);
-	if (rc) {
-		again_later(w);
-		fprintf(stderr,
-			"ringfence-fencer: chain: the fencer of %s cannot be started: %s; "
-			"tried again in %u ms\n",
-			w->name, strerror(-rc), w->wait_ms);
-		return;
-	}
-	fprintf(stderr, "ringfence-fencer: chain: the fencer of %s was started again\n",
-		w->name);
-}
-
 /* ---- time ---- */
 
 /* In order: who does not answer is passed over. All at once: what is there counts. */
@@ -580,6 +529,14 @@ static void late(struct job *j)
 	advance(j);
 }
 
+/* It may have another try: at the next claim, or, said now, in what is led. */
+static void try_weak_again(struct way *w)
+{
+	w->weak = false;
+	chain.said_name = NULL;
+	hello();
+}
+
 static int next_ms(void)
 {
 	uint64_t now = rf_fencer_now_ms(), least = UINT64_MAX;
@@ -588,8 +545,8 @@ static int next_ms(void)
 		if (chain.job[k].request.verb && chain.job[k].until_ms < least)
 			least = chain.job[k].until_ms;
 	for (unsigned i = 0; i < chain.ways; i++)
-		if (chain.way[i].again_ms && chain.way[i].again_ms < least)
-			least = chain.way[i].again_ms;
+		if (rf_way_next_ms(&chain.way[i]) < least)
+			least = rf_way_next_ms(&chain.way[i]);
 	if (least == UINT64_MAX)
 		return -1;
 	return least > now ? (int)(least - now) : 0;
@@ -604,7 +561,10 @@ static void tick(void)
 			late(&chain.job[k]);
 	for (unsigned i = 0; i < chain.ways; i++)
 		if (chain.way[i].again_ms && chain.way[i].again_ms <= now)
-			start_again(&chain.way[i]);
+			rf_way_start_again(&chain.way[i]);
+	for (unsigned i = 0; i < chain.ways; i++)
+		if (chain.way[i].weak && chain.way[i].weak_until_ms <= now)
+			try_weak_again(&chain.way[i]);
 }
 
 /* ---- start and end ---- */
@@ -633,30 +593,13 @@ static int parse(char *const *params)
 		} else if (!w && (number(*params, "evict-ms=", &chain.evict_ms) ||
 				  number(*params, "grant-ms=", &chain.grant_ms))) {
 			continue;
-		} else if (!w || w->args == ARGS_MAX) {
+		} else if (!w || w->args == RF_WAY_ARGS_MAX) {
 			return -EINVAL;
 		} else {
 			w->argv[2 + w->args++] = *params;
 		}
 	}
 	return chain.ways ? 0 : -EINVAL;
-}
-
-/* Their sockets end with ours: they revoke what they can, bounded. */
-static void stop(void)
-{
-	for (unsigned i = 0; i < chain.ways; i++)
-		if (chain.way[i].fd >= 0)
-			close(chain.way[i].fd);
-	for (int ms = 0; ms < STOP_MS; ms += 10) {
-		pid_t pid;
-
-		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-			;
-		if (pid < 0)
-			return;
-		poll(NULL, 0, 10);
-	}
 }
 
 static void wait_events(void)
@@ -684,7 +627,7 @@ int rf_chain_run(char *const *params)
 	if (fcntl(RF_FENCE_FD, F_SETFD, FD_CLOEXEC))
 		rc = -errno;
 	for (unsigned i = 0; i < chain.ways && !rc; i++)
-		rc = start(&chain.way[i]);
+		rc = rf_way_start(&chain.way[i]);
 	if (rc) {
 		fail("driver chain cannot start: %s", strerror(-rc));
 		say_failed(-rc);
@@ -692,6 +635,6 @@ int rf_chain_run(char *const *params)
 	}
 	while (!chain.ended)
 		wait_events();
-	stop();
+	rf_ways_stop(chain.way, chain.ways);
 	return 0;
 }

@@ -19,5 +19,5 @@ $(B)/tests/guard: private LDLIBS += -Wl,--wrap=unlink
 $(eval $(call rf_test,pr-read,tests/unit/test_pr_read.c,librf-pr))
 $(eval $(call rf_test,pr,tests/unit/test_pr.c tests/unit/pr_target.c,librf-pr))
 $(eval $(call rf_test,params,tests/unit/test_params.c fence/params.c,))
-$(eval $(call rf_test,chain,tests/unit/test_chain.c fence/chain.c fence/driver.c,))
+$(eval $(call rf_test,chain,tests/unit/test_chain.c fence/chain.c fence/chain_way.c fence/driver.c,))
 $(eval $(call rf_test,pr-try,tests/unit/test_pr_try.c tests/unit/pr_target.c,librf-pr))

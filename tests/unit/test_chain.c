@@ -373,6 +373,60 @@ static void a_newer_epoch_is_found_later(void **state)
 	assert_int_equal(r.result, RF_FENCE_STALE);
 }
 
+/* Also where nobody else has a deadline, so that no later grant would come by itself: said
+ * again after a while, which makes the daemon grant again. */
+static void another_try(void **state)
+{
+	(void)state;
+	start(EVICTS, "eO", "n", NULL);
+	assert_string_equal(ask(RF_FENCE_GRANT, 5).driver, "none");
+	until_said(EVICTS, "none");
+	request(RF_FENCE_GRANT, 5);
+	until_said(EVICTS, "eO");
+}
+
+/* Who is of no use here has nothing to say about what is drained. */
+static void useless_ways_drain_nothing(void **state)
+{
+	(void)state;
+	start(0, "eF", "n", NULL);
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_OK);
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+	end(NULL);
+	start(EVICTS | GATES, "eER", "gG", NULL);
+	assert_int_equal(result(RF_FENCE_EVICT, 5), RF_FENCE_FAILED);
+	assert_int_equal(result(RF_FENCE_GRANT, 5), RF_FENCE_FAILED); /* weak, and drains */
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+}
+
+/* What refuses at the storage is named, wherever it stands in the order. */
+static void storage_before_gate(void **state)
+{
+	(void)state;
+	start(EVICTS | GATES, "g", "e", NULL);
+	assert_int_equal(result(RF_FENCE_EVICT, 5), RF_FENCE_OK);
+	assert_string_equal(ask(RF_FENCE_GRANT, 5).driver, "e");
+}
+
+/* The grant of an epoch that is over must not make it the one that is led. */
+static void revoked_while_granting(void **state)
+{
+	struct rf_fence_reply r;
+
+	(void)state;
+	start(EVICTS, "eH", "n", NULL);
+	request(RF_FENCE_GRANT, 5);
+	request(RF_FENCE_REVOKE, 5);
+	r = receive();
+	assert_int_equal(r.verb, RF_FENCE_GRANT);
+	assert_int_equal(r.result, RF_FENCE_FAILED);
+	r = receive();
+	assert_int_equal(r.verb, RF_FENCE_REVOKE);
+	assert_int_equal(r.result, RF_FENCE_OK);
+	assert_string_equal(r.driver,
+			    "eH"); /* nothing is led: what the next could be held by */
+}
+
 /* Started again, it can do what it could, but what is led now it does not hold; said even
  * if another way can do the same. */
 static void back_without_a_part(void **state)
@@ -502,6 +556,10 @@ int main(int argc, char **argv)
 		TEST(one_dies),
 		TEST(taken_later),
 		TEST(a_newer_epoch_is_found_later),
+		TEST(another_try),
+		TEST(useless_ways_drain_nothing),
+		TEST(storage_before_gate),
+		TEST(revoked_while_granting),
 		TEST(back_without_a_part),
 		TEST(the_dead_come_back),
 		TEST(one_hangs),

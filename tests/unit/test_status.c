@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -41,6 +42,9 @@ static void not_more_than_is_in_force(void **state)
 
 	(void)state;
 	begins("gate", STORAGE | GATE, "host gate: ");
+	assert_false(rf_status_at_storage("gate", STORAGE | GATE)); /* and no watchdog rests */
+	assert_true(rf_status_at_storage("reservation", STORAGE | GATE));
+	assert_false(rf_status_at_storage("reservation", 0));
 	for (size_t i = 0; i < sizeof(advisory) / sizeof(*advisory); i++)
 		begins(advisory[i], STORAGE | GATE, "advisory only: ");
 }
