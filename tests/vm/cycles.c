@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rfcycles DM-DEVICE TABLE EPOCH LIFE COUNT GRANT_MS [THREADS]
+ * rfcycles DM-DEVICE TABLE EPOCH LIFE COUNT GRANT_MS TAKE-OVER RESTORE
  *
  * Runs instances of a gate one after the other while threads write through it:
- * load, grant for GRANT_MS, then let it expire or revoke it. A write that
- * succeeded although it was submitted after the deadline, or after revoke had said
- * drained, is bad; so is one that ends by anything but a refusal, and whatever else fails.
- * What hangs runs into the limit of the machine.
+ * load, grant for GRANT_MS, then let it expire, or revoke it, or another node takes over:
+ * for which the command TAKE-OVER is run in three times that, and RESTORE afterwards. A write
+ * that succeeded although it was submitted after the deadline, or after revoke had said
+ * drained, is bad, and a gate that opens again after a takeover; so is one that ends by
+ * anything but a refusal, and whatever else fails. What hangs runs into the limit of the
+ * machine.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,12 +25,12 @@
 
 #include "dm.h"
 
-#define THREADS_MAX 8u
+#define THREADS 3u
 
 static struct dm gate;
 static char path[64];
 static uint64_t grant_ns;
-static unsigned bad;
+static unsigned bad, superseded;
 static _Atomic uint64_t last_ok_ns, writes, refusals;
 static _Atomic int odd; /* errno of a write that ended otherwise than by a refusal */
 
@@ -90,14 +92,47 @@ static void end_by_revoke(unsigned cycle)
 			 (int64_t)(last_ok_ns - drained));
 }
 
-static void one_cycle(unsigned cycle, const char *table, const char *epoch, const char *life,
-		      unsigned threads)
+/* What is to happen, as on the command line. */
+struct plan {
+	const char *table, *epoch, *life, *take_over, *restore;
+};
+
+static int grant(const struct plan *p, uint64_t deadline)
 {
-	pthread_t thread[THREADS_MAX];
 	char message[96];
+
+	snprintf(message, sizeof(message), "grant %s %" PRIu64 " %s", p->epoch, deadline,
+		 p->life);
+	return dm_message(&gate, message, NULL);
+}
+
+/* The claim region names another owner; the gate finds out at its next look, or expires
+ * before. */
+static void end_by_takeover(unsigned cycle, const char *take_over)
+{
+	if (system(take_over))
+		complain(cycle, "the takeover did not work", errno);
+}
+
+static void after_takeover(unsigned cycle, const struct plan *p)
+{
+	const char *words = "";
+
+	if (!grant(p, clock_ns() + grant_ns))
+		complain(cycle, "opened again after the takeover", 0);
+	if (dm_status(&gate, &words))
+		complain(cycle, "no status", errno);
+	superseded += strstr(words, " why=superseded ") != NULL;
+	if (system(p->restore))
+		complain(cycle, "restoring did not work", errno);
+}
+
+static void one_cycle(unsigned cycle, const struct plan *p)
+{
+	pthread_t thread[THREADS];
 	uint64_t deadline;
 	unsigned i;
-	int r = dm_load(&gate, table);
+	int r = dm_load(&gate, p->table);
 
 	if (r) {
 		complain(cycle, "load", r);
@@ -105,40 +140,45 @@ static void one_cycle(unsigned cycle, const char *table, const char *epoch, cons
 	}
 	last_ok_ns = 0;
 	odd = 0;
-	deadline = clock_ns() + grant_ns;
-	snprintf(message, sizeof(message), "grant %s %" PRIu64 " %s", epoch, deadline, life);
-	r = dm_message(&gate, message, NULL);
+	/* a process that takes over needs its time, too */
+	deadline = clock_ns() + grant_ns * (cycle % 3 == 2 ? 3 : 1);
+	r = grant(p, deadline);
 	/* an emulated machine may be too slow for that deadline: then it says so */
 	if (r && r != -ETIME)
 		complain(cycle, "grant", r);
-	for (i = 0; i < threads; i++)
+	for (i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, writer, (void *)(uintptr_t)i);
-	if (cycle % 2)
+	if (cycle % 3 == 1)
 		end_by_revoke(cycle);
-	for (i = 0; i < threads; i++)
+	if (cycle % 3 == 2)
+		end_by_takeover(cycle, p->take_over);
+	for (i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	if (odd)
 		complain(cycle, "a write ended by an error that is no refusal", odd);
 	if (last_ok_ns > deadline)
 		complain(cycle, "a write submitted late succeeded, ns late",
 			 (int64_t)(last_ok_ns - deadline));
+	if (cycle % 3 == 2)
+		after_takeover(cycle, p);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned count, threads, i;
+	unsigned count, i;
+	struct plan plan;
 
-	if (argc < 7)
+	if (argc != 9)
 		return 64;
+	plan = (struct plan){argv[2], argv[3], argv[4], argv[7], argv[8]};
 	snprintf(path, sizeof(path), DM_DIRECTORY "%s", argv[1]);
 	count = (unsigned)atoi(argv[5]);
 	grant_ns = (uint64_t)atoi(argv[6]) * 1000000u;
-	threads = argc > 7 ? (unsigned)atoi(argv[7]) : 3;
-	if (dm_open(&gate, argv[1]) || threads > THREADS_MAX)
+	if (dm_open(&gate, argv[1]))
 		return 1;
 	for (i = 1; i <= count; i++)
-		one_cycle(i, argv[2], argv[3], argv[4], threads);
-	printf("cycles=%u writes=%" PRIu64 " refusals=%" PRIu64 " bad=%u\n", count,
-	       (uint64_t)writes, (uint64_t)refusals, bad);
+		one_cycle(i, &plan);
+	printf("cycles=%u writes=%" PRIu64 " refusals=%" PRIu64 " superseded=%u bad=%u\n",
+	       count, (uint64_t)writes, (uint64_t)refusals, superseded, bad);
 	return bad != 0;
 }

@@ -16,7 +16,7 @@
  *                                           lines `grant EPOCH MS LIFE`, `revoke EPOCH`,
  *                                           `verify EPOCH`, `wait`; a line for each answer
  *   rfvm uevents                            says `listening`, then a line for each uevent of
- *                                           a gate, for a minute at most
+ *                                           a gate, for five minutes at most
  *   rfvm pace DEV COUNT                     ns for one 4 KiB direct write, the least of 9 runs
  *                                           of COUNT writes each
  *   rfvm renew NAME EPOCH LIFE MS EVERY_MS SECONDS
@@ -245,17 +245,18 @@ static int uevents(void)
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)))
 		return answer(false);
-	alarm(60);
+	alarm(300);
 	puts("listening");
 	fflush(stdout);
 	while ((n = recv(fd, text, sizeof(text) - 1, 0)) > 0) {
-		const char *state, *epoch;
+		const char *state, *epoch, *why;
 
 		text[n] = 0;
 		state = word_of(text, text + n, "RINGFENCE_STATE=");
 		epoch = word_of(text, text + n, "RINGFENCE_EPOCH=");
-		if (state && epoch && !strncmp(text, "change@", 7))
-			printf("change %s %s\n", state, epoch);
+		why = word_of(text, text + n, "RINGFENCE_WHY=");
+		if (state && epoch && why && !strncmp(text, "change@", 7))
+			printf("change %s %s %s\n", state, epoch, why);
 		fflush(stdout);
 	}
 	return answer(n == 0);

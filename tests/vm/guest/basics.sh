@@ -71,8 +71,7 @@ make_gate 6000 100 0
 trace=/sys/kernel/debug/tracing
 mount -t tracefs trace $trace 2>/dev/null
 echo 1 2>/dev/null >$trace/events/ringfence/enable
-rfvm uevents >/tmp/uevents &
-until_true 3000 test -s /tmp/uevents || not_ok "listens for uevents"
+listen
 is "open for 5" ok "$(grant 5 5900)"
 region ballot 3 6 0
 more_checks 2 || not_ok "reads the claim region"
@@ -84,9 +83,7 @@ is "superseded refuses" ENODEV "$(io write 0 1)"
 for kind in flush zero discard; do
 	is "superseded refuses $kind" ENODEV "$(io $kind 0 1)"
 done
-for state in open shut; do
-	until_true 3000 grep -q "^change RINGFENCE_STATE=$state RINGFENCE_EPOCH=5\$" /tmp/uevents && ok "uevent: $state" || { not_ok "uevent: $state"; cat /tmp/uevents; }
-done
+uevents "uevents of a takeover" open/- shut/superseded
 if [ -e $trace/events/ringfence ]; then
 	for event in rf_grant rf_shut rf_refuse; do
 		grep -q "$event: " $trace/trace && ok "tracepoint $event" || { not_ok "tracepoint $event"; tail -n 5 $trace/trace; }

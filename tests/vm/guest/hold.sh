@@ -18,6 +18,7 @@ expire_now() { # opens for 5, returns once expired; a busy host may need all of 
 }
 
 make_gate 2000 100 8000
+listen
 expire_now
 hold_one write 71
 is "held, not done" "" "$(cat /tmp/held)"
@@ -36,6 +37,7 @@ is "held writes fail on superseded" ENODEV "$(cat /tmp/held)"
 is "and are not on the disk" ok "$(rfvm io /dev/ram0 read 1048576 71)"
 is "why" superseded "$(field why)"
 is "none is held" 0 "$(field held)"
+uevents "uevents of held writes" open/- holding/- open/- holding/- shut/superseded
 drop_gate
 
 region format
@@ -83,6 +85,8 @@ drop_gate
 make_gate
 is "open for 5" ok "$(grant 5 1900)"
 exec 5<>"$DEV"
+dmsetup remove vol 2>/dev/null && not_ok "removed while somebody has it open" || ok "removal while somebody has it open is refused"
+is "and it is open as before" "open ok" "$(field state) $(io write 0 73)"
 dmsetup suspend --nolockfs vol
 table | dmsetup load vol
 dmsetup resume vol

@@ -80,6 +80,30 @@ renew_while() {
 region() { local verb=$1; shift; rfvm "$verb" /dev/ram0 $((REGION * 512)) "$@"; }
 io() { rfvm io "$DEV" "$@"; }
 
+# Uevents of gates, one after the other. told_in_order STATE-AND-WHY...: so far these came,
+# in that order, all of epoch 5; others may lie between.
+listen() {
+	rfvm uevents >/tmp/uevents &
+	listener=$!
+	until_true 3000 test -s /tmp/uevents || not_ok "listens for uevents"
+}
+told_in_order() {
+	local state why epoch word
+	while read -r word state epoch why; do
+		[ "$epoch" = RINGFENCE_EPOCH=5 ] || continue
+		[ "${state#*=}/${why#*=}" != "$1" ] || shift
+		[ $# -gt 0 ] || return 0
+	done </tmp/uevents
+	return 1
+}
+# uevents NAME STATE/WHY...
+uevents() {
+	local name=$1
+	shift
+	until_true 3000 told_in_order "$@" && ok "$name: $*" || { not_ok "$name: not $*"; cat /tmp/uevents; }
+	kill $listener
+}
+
 # table [LEASE CHECK HOLD] [regions] [features]; defaults for the rest
 table() {
 	echo "0 $SECTORS ringfence ${DATA:-/dev/ram0} ${DATA_OFFSET:-2048} ${NODE:-2} 0 3 4096 $CLUSTER $AREA $((${1:-2000} * SLOW)) $((${2:-200} * SLOW)) $((${3:-500} * SLOW)) ${4:-1 ${CLAIM:-/dev/ram0} $REGION} $5"

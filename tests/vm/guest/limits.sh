@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash source-path=SCRIPTDIR
 # What a gate says that it can do is what dm-linear says over the same device; requests
-# that may not wait; integrity data; and a zoned device, which is refused.
+# that may not wait; integrity data; and what is refused: a zoned device, and tables that
+# make no sense, with words in the kernel's log for each.
 . ./lib.sh
 load_module
 modprobe loop
@@ -26,6 +27,50 @@ as_linear() { # NAME [WHAT-IS-LEFT-OUT]
 	dmsetup remove --retry lin
 }
 
+# ---- tables ----
+
+# refused WORDS TABLE
+refused() {
+	dmesg -c >/dev/null
+	if echo "0 $SECTORS ringfence $2" | dmsetup create bad 2>/dev/null; then
+		not_ok "$1: taken all the same"
+		dmsetup remove bad
+		return
+	fi
+	dmesg | grep -q "ringfence: $1" && ok "$1" || { not_ok "refused, but not for '$1'"; dmesg | tail -n 3; }
+}
+data="/dev/ram0 2048"
+id="$CLUSTER $AREA"
+times="2000 200 500"
+one="1 /dev/ram0 8"
+refused "Too few arguments" "$data 2 0 3 4096 $id $times"
+refused "Offset is not a number of sectors" "/dev/ram0 x 2 0 3 4096 $id $times $one"
+refused "Device lookup failed" "/dev/nosuch 0 2 0 3 4096 $id $times $one"
+refused "Device is too small for offset and length" "/dev/ram0 1000000 2 0 3 4096 $id $times $one"
+refused "Node must be 1 to 128" "$data 0 0 3 4096 $id $times $one"
+refused "Volume must be below 256" "$data 2 256 3 4096 $id $times $one"
+refused "Number of nodes must be 1 to 128" "$data 2 0 129 4096 $id $times $one"
+refused "Node must be one of the nodes" "$data 4 0 3 4096 $id $times $one"
+for stride in 2048 5000 131072; do
+	refused "Stride must be a power of two" "$data 2 0 3 $stride $id $times $one"
+done
+refused "Cluster is not a UUID" "$data 2 0 3 4096 ${CLUSTER%?} $AREA $times $one"
+refused "Area is not a UUID" "$data 2 0 3 4096 $CLUSTER ${AREA}0 $times $one"
+refused "Lease must be 100 to 600000 ms" "$data 2 0 3 4096 $id 99 50 500 $one"
+refused "Check interval must be 10 ms to the lease" "$data 2 0 3 4096 $id 2000 2001 500 $one"
+refused "Check interval must be 10 ms to the lease" "$data 2 0 3 4096 $id 2000 9 500 $one"
+refused "Hold time must be at most 600000 ms" "$data 2 0 3 4096 $id 2000 200 600001 $one"
+refused "Number of claim regions must be 1, 3 or 5" "$data 2 0 3 4096 $id $times 2 /dev/ram0 8 /dev/ram1 8"
+refused "A claim region lacks its device or offset" "$data 2 0 3 4096 $id $times 3 /dev/ram0 8 /dev/ram1 8 /dev/ram2"
+refused "A claim region overlaps the data" "$data 2 0 3 4096 $id $times 1 /dev/ram0 2040"
+refused "Two claim regions on one device" "$data 2 0 3 4096 $id $times 3 /dev/ram1 8 /dev/ram2 8 /dev/ram1 800"
+refused "Device is too small for offset and length" "$data 2 0 3 4096 $id $times 1 /dev/ram1 1048570"
+refused "Number of features does not fit" "$data 2 0 3 4096 $id $times $one 2 gate_reads"
+refused "Too many arguments" "$data 2 0 3 4096 $id $times $one 1 gate_reads conflict"
+refused "Unknown feature" "$data 2 0 3 4096 $id $times $one 1 nosuch"
+
+# ---- limits ----
+
 truncate -s 128M /tmp/disk
 losetup /dev/loop0 /tmp/disk
 DATA=/dev/loop0 # knows flushes, discards and zeroes
@@ -34,6 +79,7 @@ is "grant" ok "$(grant 5 1900)"
 is "open lets pass what may not wait" ok "$(io nowait 0 7)"
 drop_gate
 is "sectors of 4096 bytes" ok "$(rfvm sectors /dev/loop0 4096)"
+refused "Offset is not a multiple of the device's logical block size" "/dev/loop0 2049 2 0 3 4096 $id $times $one"
 as_linear "sectors of 4096 bytes"
 is "and says so" 4096 "$(/bin/blockdev --getss $DEV)"
 drop_gate
