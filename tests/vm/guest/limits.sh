@@ -111,12 +111,17 @@ brings() { # MODULE PARAMETERS: sets DATA, to the device that was not there befo
 there() { printf '%s\n' /sys/block/* | grep -vxf /tmp/blocks; }
 modprobe sd_mod
 if brings scsi_debug dif=1 dix=1 dev_size_mb=80 delay=0; then
+	# Linux 6.1 asks all devices of a table for a profile, that of the region, too.
+	CLAIM=$DATA
+	rfvm format $CLAIM $((REGION * 512))
+	rfvm epoch $CLAIM $((REGION * 512)) 5 2 $LIFE
 	as_linear "integrity data"
 	is "integrity data: the profile is the device's" T10-DIF-TYPE1-CRC "$(queue vol | sed -n 's/.*integrity.format://p')"
 	is "integrity data: grant" ok "$(grant 5 1900)"
 	is "integrity data: a write is done" ok "$(io write 0 9)"
 	is "integrity data: and reads back" ok "$(io read 0 9)"
 	drop_gate
+	CLAIM=
 	rmmod scsi_debug
 fi
 if brings null_blk nr_devices=1 zoned=1 memory_backed=1 gb=1 zone_size=64; then
