@@ -141,15 +141,13 @@ static void fence_answer(void *owner, uint32_t volume, const struct rf_fence_rep
 	rf_bind_event(m->part, &e);
 }
 
-static void set_can(struct daemon *d, uint32_t volume, uint32_t can)
+void rf_bind_can(struct managed *m)
 {
-	struct managed *m = &d->managed[volume];
 	struct rf_event e = {.kind = RF_EV_CAN};
 
-	m->can = can;
 	e.can.volume = m->number;
-	e.can.can = can;
-	e.can.abstains = m->abstains;
+	e.can.can = m->can;
+	e.can.abstains = m->abstains || m->unfit;
 	rf_bind_event(m->part, &e);
 }
 
@@ -160,18 +158,23 @@ static void fence_can(void *owner, uint32_t volume, uint32_t can, const char *dr
 
 	snprintf(m->driver, sizeof(m->driver), "%s", driver);
 	m->target_side = rf_status_at_storage(driver, can);
-	set_can(d, volume, can);
+	m->unfit = false;
+	m->can = can;
+	rf_bind_can(m);
 }
 
 static void fence_failed(void *owner, uint32_t volume, const char *driver, const char *text)
 {
 	struct daemon *d = owner;
+	struct managed *m = &d->managed[volume];
 
-	snprintf(d->managed[volume].driver, sizeof(d->managed[volume].driver), "%s", driver);
+	snprintf(m->driver, sizeof(m->driver), "%s", driver);
 	rf_log(RF_LOG_ERR, "fencer volume=%s driver=%s: cannot start: %s",
 	       d->config.volume[volume].name, driver, text);
-	d->managed[volume].target_side = false;
-	set_can(d, volume, 0);
+	m->target_side = false;
+	m->unfit = true; /* a claim would cost an epoch and end at the grant */
+	m->can = 0;
+	rf_bind_can(m);
 }
 
 static void fence_died(void *owner, uint32_t volume)
@@ -179,7 +182,8 @@ static void fence_died(void *owner, uint32_t volume)
 	struct daemon *d = owner;
 
 	rf_fencers_died(d, volume);
-	set_can(d, volume, 0);
+	d->managed[volume].can = 0;
+	rf_bind_can(&d->managed[volume]);
 }
 
 /* Nothing urgent is to wait behind this. */

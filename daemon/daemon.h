@@ -62,6 +62,7 @@ struct managed { /* a volume of the configuration */
 	} trouble;
 	/* guard.h: */
 	bool target_side; /* what is in force refuses at the storage, or did while it lived */
+	bool unfit;       /* by its own word: no claim of this node would be granted */
 	bool maybe_open;  /* granted, and no revoke of that was answered */
 	uint64_t draining_ns; /* a revoke was asked then; 0 = none is unanswered */
 	enum rf_role role;    /* as last told */
@@ -134,6 +135,7 @@ uint32_t rf_start_priority(const struct part *part);
 /* bind.c */
 void rf_bind_ports(struct part *part, struct rf_ports *ports);
 int rf_bind_disks(struct part *part, struct iovec *memory);
+void rf_bind_can(struct managed *m); /* what fence and user let this node do */
 void rf_bind_event(struct part *part, struct rf_event *event); /* fills in the time */
 void rf_bind_wake(struct rf_timer *timer, uint64_t now_ns);
 void rf_bind_counters(struct rf_timer *timer, uint64_t now_ns); /* every now and then */

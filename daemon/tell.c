@@ -168,14 +168,9 @@ static const char *degraded_by(const struct part *p, const struct rf_core_self *
 static void abstain(struct daemon *d, uint32_t volume, bool on)
 {
 	struct managed *m = &d->managed[volume];
-	struct rf_event e = {.kind = RF_EV_CAN};
 
-	on |= !d->config.volume[volume].priority;
-	m->abstains = on;
-	e.can.volume = m->number;
-	e.can.can = m->can;
-	e.can.abstains = on;
-	rf_bind_event(m->part, &e);
+	m->abstains = on || !d->config.volume[volume].priority;
+	rf_bind_can(m);
 }
 
 void rf_tell_start(struct daemon *d)

@@ -545,7 +545,10 @@ void rf_pr_leave(struct rf_pr *p, uint64_t epoch, struct rf_pr_answer *a)
 	if (held & RF_PR_UNSETTLED)
 		register_all(p, held & ~RF_PR_UNSETTLED);
 	if (!look(p)) {
-		not_taken(p, a);
+		if (p->no_pr && !held)
+			say(a, RF_FENCE_OK, 0, "nothing was granted: no reservations here");
+		else
+			not_taken(p, a);
 		return;
 	}
 	if (epoch && !may_go_on(p, mine, a) && a->result == RF_FENCE_STALE) {

@@ -38,6 +38,7 @@ E2E_TESTS := \
 	tests/e2e/hooks-tell.sh \
 	tests/e2e/format.sh \
 	tests/e2e/fence.sh \
+	tests/e2e/no-reservations.sh \
 	tests/e2e/fencer.sh \
 	tests/e2e/no-process.sh \
 	tests/e2e/fence-node.sh \
