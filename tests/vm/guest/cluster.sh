@@ -100,6 +100,13 @@ fault_orphan() { # kill -9 of the daemon alone: its fencer shuts the gate at onc
 	wait_leader "kill -9 of the daemon alone" 30000 $old
 	start_node $old
 }
+fault_fencer() { # its fencer alone dies: the one that comes after it shuts the gate for good
+	for p in $(children "$(node_pid $old)"); do
+		tr '\0' ' ' <"/proc/$p/cmdline" | grep -q 'fencer gate ' && kill -9 "$p"
+	done
+	wait_leader "kill -9 of the fencer alone" 30000 $old
+	is "kill -9 of the fencer alone: the gate shut" shut "$(field state gate$old)"
+}
 fault_freeze() { # the daemon alone stops; its fencer goes on
 	pid=$(node_pid $old)
 	kill -STOP $pid
@@ -144,11 +151,11 @@ wait_leader "start" 15000
 writing "start"
 minutes=$(sed -n 's/.*rf.minutes=\([0-9]*\).*/\1/p' /proc/cmdline)
 if [ -z "$minutes" ]; then
-	for f in ${FAULTS:-kill stop orphan freeze stall cut resign}; do inject $f; done
+	for f in ${FAULTS:-kill stop orphan fencer freeze stall cut resign}; do inject $f; done
 else
 	end=$(($(clock) + minutes * 60000000000))
 	while [ "$(clock)" -lt $end ]; do
-		case $(($(od -An -N2 -tu2 /dev/urandom) % 7)) in
+		case $(($(od -An -N2 -tu2 /dev/urandom) % 8)) in
 		0) inject kill ;;
 		1) inject stop ;;
 		2) inject stall ;;
@@ -156,6 +163,7 @@ else
 		4) inject resign ;;
 		5) inject orphan ;;
 		6) inject freeze ;;
+		7) inject fencer ;;
 		esac
 	done
 fi
