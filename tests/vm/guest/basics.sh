@@ -2,6 +2,13 @@
 # shellcheck shell=dash source-path=SCRIPTDIR
 # The gate by itself: opening, refusing, expiring, latching.
 . ./lib.sh
+if insmod /dm-ringfence-wrong.ko 2>/tmp/insmod; then
+	not_ok "a module that fails its self-test: loads"
+	rmmod dm_ringfence
+else
+	dmesg | tail -n 4 | grep -q 'self-test failed: the module does not load' &&
+		ok "a module that fails its self-test does not load" || not_ok "not loaded, but why? $(cat /tmp/insmod)"
+fi
 load_module
 modprobe loop
 truncate -s 128M /tmp/disk
