@@ -278,8 +278,9 @@ static void go_on(struct job *j)
 		finish(j, granted(j) ? RF_FENCE_OK : RF_FENCE_FAILED);
 }
 
-/* What drained is proved by all that the data passes through, also by one that failed just
- * now. Where nothing can drain, who is of no use has nothing to say. */
+/* What drained is proved by all that the data passes through (§3: also of an earlier life),
+ * also by one that fails or has not said yet what it is. Where nothing can drain, who is of
+ * no use has nothing to say. */
 static bool must_answer(const struct job *j, const struct way *w)
 {
 	bool drains = false;
@@ -438,11 +439,12 @@ static void answered_late(struct way *w, struct rf_fence_reply *r)
  * daemon that leads grants its epoch again then. */
 static void take_hello(struct way *w, const struct rf_fence_reply *r)
 {
+	if (!w->hello) /* its first word is what its kind can, also when it fails */
+		w->drains = r->can & RF_FENCE_CAN_DRAIN;
 	w->hello = true;
 	chain.said_name = NULL;
 	w->failed = r->result != RF_FENCE_OK;
 	w->can = w->failed ? 0 : r->can;
-	w->drains = w->can & RF_FENCE_CAN_DRAIN;
 	if (w->failed)
 		fail("%s: %.130s", w->name, r->text);
 	hello();
@@ -587,6 +589,7 @@ static int parse(char *const *params)
 				return -E2BIG;
 			w = &chain.way[chain.ways++];
 			w->fd = -1;
+			w->drains = true; /* until it says otherwise */
 			w->argv[0] = "ringfence-fencer";
 			w->argv[1] = *params + 7;
 			snprintf(w->name, sizeof(w->name), "%s", *params + 7);

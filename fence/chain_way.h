@@ -18,7 +18,7 @@ struct way {
 	int fd;             /* -1 = dead */
 	bool hello, failed; /* failed: by its own word of no use here */
 	bool weak;          /* not verified when asked: it does not count */
-	bool drains;        /* or did, when it last said what it can */
+	bool drains;        /* its kind can, or it has not said yet */
 	bool offered;       /* a grant that nobody waits for */
 	uint32_t can;
 	uint64_t granted;           /* epoch */

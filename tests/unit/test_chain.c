@@ -102,7 +102,8 @@ static struct rf_fence_reply receive(void)
 }
 
 static char *patience; /* a parameter of the chain itself */
-static uint64_t early; /* an epoch that is to be granted before anybody said hello */
+static uint64_t early; /* an epoch that is asked for before anybody said hello, */
+static uint32_t early_verb = RF_FENCE_GRANT; /* and what is asked */
 
 static void request(uint32_t verb, uint64_t epoch)
 {
@@ -112,13 +113,13 @@ static void request(uint32_t verb, uint64_t epoch)
 	assert_int_equal(send(fd, &q, sizeof(q), 0), sizeof(q));
 }
 
-/* Asks for a grant again and again: the answers before the first hello are all failures. */
+/* Asks again and again: the answers before the first hello are all failures. */
 static struct rf_fence_reply insist(void)
 {
 	struct rf_fence_reply r;
 
 	for (;;) {
-		request(RF_FENCE_GRANT, early);
+		request(early_verb, early);
 		r = receive();
 		if (!r.verb)
 			return r;
@@ -166,6 +167,8 @@ static int end(void **state)
 	int status;
 
 	(void)state;
+	early = 0;
+	early_verb = RF_FENCE_GRANT;
 	if (fd >= 0)
 		close(fd);
 	fd = -1;
@@ -275,6 +278,22 @@ static void first_is_late(void **state)
 	receive(); /* of the last one asked for */
 	assert_int_equal(result(RF_FENCE_EVICT, 6), RF_FENCE_OK);
 	assert_int_equal(result(RF_FENCE_GRANT, 6), RF_FENCE_OK);
+}
+
+/* §3: a gate that has not said yet that it is one may be open, of an earlier life. */
+static void too_early_to_be_drained(void **state)
+{
+	(void)state;
+	early = 5;
+	early_verb = RF_FENCE_REVOKE;
+	start(GATES, "gL", "n", NULL);
+	early = 0;
+	early_verb = RF_FENCE_GRANT;
+	receive(); /* of the last one asked for */
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_OK);
+	end(NULL);
+	start(0, "gF", "n", NULL); /* nor is one that fails known to be shut */
+	assert_int_equal(result(RF_FENCE_REVOKE, 5), RF_FENCE_FAILED);
 }
 
 static void nothing_left(void **state)
@@ -549,6 +568,7 @@ int main(int argc, char **argv)
 		TEST(gate_refuses),
 		TEST(last_resort),
 		TEST(first_is_late),
+		TEST(too_early_to_be_drained),
 		TEST(nothing_left),
 		TEST(stale_wins),
 		TEST(drained_by_the_gate),
