@@ -45,7 +45,7 @@ ask grant 5 $((1900 * SLOW)); expect "renewal" "ok 5: *"
 ask verify 5; expect "verify" "ok 5: *open epoch 5*"
 ask evict 6; expect "evict is not its business" "unsupported *"
 own 6
-ask wait; expect "tells when it shut by itself" "shut ok 5: gate vol shut by itself: superseded"
+ask wait; expect "tells when it shut by itself" "shut stale 5: gate vol shut by itself: superseded"
 exec 5<>/dev/mapper/vol
 ask grant 6 $((1500 * SLOW)); expect "says who has the device open" "busy 6: gate vol is still open since an older epoch: process * (sh)*"
 ask revoke 6; expect "revoke of what was never opened, over an older instance" "ok 6: *"
@@ -53,7 +53,7 @@ exec 5>&-
 ask grant 6 $((1500 * SLOW)); expect "new epoch, new instance" "ok 6: *"
 is "new epoch" 6 "$(field epoch)"
 own 7 1
-ask wait; expect "superseded again" "shut ok 6: *superseded"
+ask wait; expect "superseded again" "shut stale 6: *superseded"
 ask grant 6 $((1500 * SLOW)); expect "grant of a stale epoch" "stale 7: *"
 own 8
 ask grant 8 $((1500 * SLOW)); expect "grant of epoch 8" "ok 8: *"
