@@ -471,6 +471,7 @@ static bool gate_event(void *state, struct rf_fence_reply *reply)
 	if (s.ours && s.epoch == g->epoch && !is_over(&s))
 		return false;
 	reply->epoch = g->epoch;
+	/* §6: its owner must not release what it has lost */
 	reply->result = s.ours && !strcmp(s.why, "superseded") ? RF_FENCE_STALE : RF_FENCE_OK;
 	rf_reply_text(reply, "gate %.60s shut by itself: %s", g->name,
 		      s.ours ? s.why : "its table is gone");

@@ -359,7 +359,7 @@ static bool round_of(struct rf_pr *p, uint64_t mine)
 	if (p->refused)
 		return false;
 	forget_moved(p, mine, before);
-	if (!p->seen.held) { /* whoever wrote here until now was never aborted */
+	if (!p->seen.held) { /* §7: who wrote here until now is not aborted */
 		reserve(p, mine);
 		begin_grace(p);
 		p->found_free = true;

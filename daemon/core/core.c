@@ -285,7 +285,7 @@ static void admin_event(struct rf_core *c, const struct rf_event *e)
 static void fence_event(struct rf_core *c, struct volume *v, const struct rf_event *e)
 {
 	switch (e->fence.verb) {
-	case 0: /* the gate shut by itself */
+	case 0: /* the gate shut by itself; STALE: a newer epoch rules (§6) */
 		if (e->fence.epoch == v->my_epoch && rf_renewing(v)) {
 			rf_say_own(c, v, RF_SAY_GATE_FAILED, 0, e->fence.result);
 			rf_lead_lose(c, v,

@@ -109,7 +109,7 @@ void rf_lease_observe(struct rf_core *c, struct volume *v, const struct op *op,
 	extend(c, v, op->counts_ns);
 }
 
-/* It says what it can do: perhaps it died, and another one is in its place. One without
+/* §8: it says what it can do: perhaps it died, and another is in its place. One without
  * deadlines has two leases to hear what is led, as at the beginning. */
 void rf_lease_fence_said(struct rf_core *c, struct volume *v)
 {
@@ -162,7 +162,7 @@ void rf_lease_advance(struct rf_core *c, struct volume *v)
 		return;
 	}
 	if (c->now < l->deadline_ns) {
-		/* the disks renew, but the fence has not heard of it and is shut for good */
+		/* §8: the disks renew, but the fence has not heard of it: shut for good */
 		if (l->fenced_ns && c->now >= l->fenced_ns + c->hold_ns)
 			rf_lead_lose(c, v, RF_CAUSE_GATE, 0);
 		return;
